@@ -1,0 +1,63 @@
+// Package agent owns Policy and the loop in which a policy plays an episode
+// until it answers: policy ↔ episode → trajectory.
+package agent
+
+import (
+	"context"
+
+	"agentmill/internal/chat"
+	"agentmill/internal/question"
+	"agentmill/internal/traj"
+)
+
+// A Policy can play attempts. It is safe for concurrent use; a Session is used
+// by one goroutine.
+type Policy interface {
+	// Info names the policy in records.
+	Info() traj.Policy
+	// Begin starts one attempt.
+	Begin(ctx context.Context, task Task) (Session, error)
+	Close() error
+}
+
+// A Task is what a policy is given at the start of an attempt.
+type Task struct {
+	Prompt     []chat.Message
+	Tools      []chat.Tool
+	Sampling   traj.Sampling
+	Seed       uint64 // of this attempt
+	TurnTokens int    // most tokens that one turn may sample
+	MaxTurns   int
+
+	// Question is for policies that are told the gold (the expert); others
+	// must not look at anything but its text.
+	Question *question.Question
+}
+
+// A Session is one attempt from the policy's side.
+type Session interface {
+	// Next appends what was observed since the last turn (nothing at first: the
+	// prompt is known) and returns the policy's next turn.
+	Next(ctx context.Context, observed []chat.Message) (Reply, error)
+	// Trace is the token record so far. It is empty for policies without tokens.
+	Trace() Trace
+	Close() error
+}
+
+// A Reply is one assistant turn: its text as written, and what it cost. A
+// policy that acts by structured calls (the expert, a remote server) fills
+// Calls, and Text is their rendering in the tool format.
+type Reply struct {
+	Text  string
+	Calls []chat.ToolCall
+	Turn  chat.Turn
+}
+
+// A Trace is the tokens of an attempt, from the first prompt token to the last
+// sampled one. All slices have equal length (T1 of package traj).
+type Trace struct {
+	TokenIDs     []int32
+	Trained      []bool
+	LogProbs     []float32
+	LogProbsFull []float32
+}

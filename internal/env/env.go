@@ -1,0 +1,54 @@
+// Package env owns the interfaces between an agent and a world that it acts in.
+package env
+
+import (
+	"context"
+
+	"agentmill/internal/chat"
+	"agentmill/internal/question"
+	"agentmill/internal/traj"
+)
+
+// An Env poses questions about one world: a mailbox, a document set, an app.
+// It is safe for concurrent use.
+type Env interface {
+	// Name is the value of the env field of its questions and rows.
+	Name() string
+	// Options are the rules that its rows record.
+	Options() traj.EnvOptions
+	// Open begins one attempt at q.
+	Open(ctx context.Context, q *question.Question) (Episode, error)
+	Close() error
+}
+
+// An Episode is one attempt's private view of the world. It is used by one
+// goroutine. Close releases it and may be called at any point, and twice.
+type Episode interface {
+	// Prompt is the system and user message that the attempt starts with.
+	Prompt() []chat.Message
+	Tools() []chat.Tool
+	// Call runs one tool. A mistake of the model (unknown tool, bad arguments,
+	// no such mail) is a normal Result that says so; an error means that the
+	// world is broken and ends the attempt.
+	Call(ctx context.Context, c chat.ToolCall) (Result, error)
+	Close() error
+}
+
+// A Result is what one call brought: the text that the policy sees, and what
+// the record keeps of it.
+type Result struct {
+	Content string
+	IDs     []string     // Message-IDs shown
+	Error   string       // "" or one of traj's Err constants
+	Answer  *traj.Answer // set when the call was a final answer
+}
+
+// A Demonstrator is an Env that can show how a question is solved, because it
+// may look at the gold. The steps are played one after the other; what the
+// world answers is the world's own.
+type Demonstrator interface {
+	// Demonstrate returns the tool calls of one good attempt at q, the final
+	// answer included. The same q and seed give the same calls. ok is false
+	// where the environment knows no way to solve q.
+	Demonstrate(ctx context.Context, q *question.Question, seed uint64) (calls []chat.ToolCall, ok bool, err error)
+}
