@@ -1,0 +1,128 @@
+// Package atomicfile writes files that appear whole or not at all: a temporary
+// name beside the target, sync, rename, sync of the folder.
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// A File is being written. Exactly one of Commit and Abort ends it; Abort after
+// Commit does nothing, so that it can be deferred.
+type File struct {
+	path string
+	tmp  *os.File
+	w    io.Writer
+	err  error // the first write that failed
+	done bool
+}
+
+// wrap is replaced by tests to inject write errors.
+var wrap = func(w io.Writer) io.Writer { return w }
+
+// Create starts a file that will be at path.
+func Create(path string) (*File, error) {
+	dir, base := filepath.Split(path)
+	if dir == "" {
+		dir = "."
+	}
+	tmp, err := os.CreateTemp(dir, "."+base+".*.tmp")
+	if err != nil {
+		return nil, fmt.Errorf("create %s: %w", path, cause(err))
+	}
+	return &File{path: path, tmp: tmp, w: wrap(tmp)}, nil
+}
+
+// Write appends to the temporary file. After an error Commit refuses.
+func (f *File) Write(p []byte) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	n, err := f.w.Write(p)
+	if err != nil {
+		f.err = fmt.Errorf("write %s: %w", f.path, cause(err))
+	}
+	return n, f.err
+}
+
+// Path is the name that the file will have.
+func (f *File) Path() string { return f.path }
+
+// Commit makes the file appear under its name. On any error nothing is left.
+func (f *File) Commit() error {
+	if f.done {
+		return nil
+	}
+	if err := f.finish(); err != nil {
+		f.Abort()
+		return err
+	}
+	f.done = true
+	return nil
+}
+
+func (f *File) finish() error {
+	if f.err != nil {
+		return f.err
+	}
+	err := errors.Join(f.tmp.Chmod(0o644), f.tmp.Sync())
+	if err = errors.Join(err, f.tmp.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", f.path, cause(err))
+	}
+	if err := os.Rename(f.tmp.Name(), f.path); err != nil {
+		return fmt.Errorf("write %s: %w", f.path, cause(err))
+	}
+	return SyncDir(filepath.Dir(f.path))
+}
+
+// Abort removes what was written.
+func (f *File) Abort() {
+	if f.done {
+		return
+	}
+	f.done = true
+	f.tmp.Close()
+	os.Remove(f.tmp.Name())
+}
+
+// WriteFile writes data to path.
+func WriteFile(path string, data []byte) error {
+	f, err := Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Commit()
+}
+
+// SyncDir makes the entries of a folder durable.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync folder: %w", err)
+	}
+	defer d.Close()
+	// Some file systems cannot sync a folder; the rename has happened all the same.
+	_ = d.Sync()
+	return nil
+}
+
+// cause strips the operation and the temporary name from an error, because
+// neither means anything to a user.
+func cause(err error) error {
+	var p *os.PathError
+	var l *os.LinkError
+	switch {
+	case errors.As(err, &p):
+		return p.Err
+	case errors.As(err, &l):
+		return l.Err
+	}
+	return err
+}
