@@ -1,0 +1,122 @@
+// Package toolformat owns how a tool call is written as text: how a format is
+// described to a model, how its turns are read, and how a call and a tool's
+// result are written down.
+//
+// Most callers want ByName. Parsers are strict and total: every text is either
+// one call or one kind of mistake of package traj, always the same, never
+// silently dropped. They know syntax only; whether arguments make sense is the
+// environment's to say.
+package toolformat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"agentmill/internal/chat"
+)
+
+// The mail tools, with the names of the published reference.
+const (
+	SearchEmails = "search_emails"
+	ReadEmail    = "read_email"
+	FinalAnswer  = "return_final_answer"
+)
+
+// A Format is one way to write a tool call as text. It has no state.
+type Format interface {
+	// Name is the value of --tool-format and of a row's env_options.
+	Name() string
+	// Describe is the part of a system prompt that teaches the format.
+	Describe(tools []chat.Tool) string
+	// Parse reads one turn. The kind is "" for a call, else one of traj's Err
+	// constants; the call then holds as much as could be read.
+	Parse(text string) (call chat.ToolCall, kind string)
+	// Render writes a call such that Parse reads it back.
+	Render(call chat.ToolCall) string
+	// Complete says whether text, cut by a token limit, holds a whole call.
+	Complete(text string) bool
+	// Observe is the message that brings a tool's result back to the model.
+	Observe(call chat.ToolCall, content string) chat.Message
+}
+
+// formats are the formats by name.
+var formats = map[string]Format{"line": Line{}, "json": JSON{}}
+
+// Names lists the formats.
+func Names() []string { return slices.Sorted(maps.Keys(formats)) }
+
+// ByName returns the named format.
+func ByName(name string) (Format, error) {
+	f, ok := formats[name]
+	if !ok {
+		return nil, fmt.Errorf("tool format %q: want one of %s", name, strings.Join(Names(), ", "))
+	}
+	return f, nil
+}
+
+// SearchArgs are the arguments of SearchEmails.
+type SearchArgs struct {
+	Keywords   []string `json:"keywords"`
+	FromAddr   string   `json:"from_addr,omitempty"`
+	ToAddr     string   `json:"to_addr,omitempty"`
+	SentAfter  string   `json:"sent_after,omitempty"`
+	SentBefore string   `json:"sent_before,omitempty"`
+	MaxResults int      `json:"max_results,omitempty"`
+}
+
+// ReadArgs are the arguments of ReadEmail.
+type ReadArgs struct {
+	MessageID string `json:"message_id"`
+}
+
+// AnswerArgs are the arguments of FinalAnswer.
+type AnswerArgs struct {
+	Answer  string   `json:"answer"`
+	Sources []string `json:"sources"`
+}
+
+// Search is a call of SearchEmails.
+func Search(args SearchArgs) chat.ToolCall {
+	args.Keywords = listOf(args.Keywords)
+	return call(SearchEmails, args)
+}
+
+// Read is a call of ReadEmail.
+func Read(id string) chat.ToolCall { return call(ReadEmail, ReadArgs{MessageID: id}) }
+
+// Answer is a call of FinalAnswer.
+func Answer(text string, sources ...string) chat.ToolCall {
+	return call(FinalAnswer, AnswerArgs{Answer: text, Sources: listOf(sources)})
+}
+
+// listOf makes a missing list an empty one, which JSON writes as [].
+func listOf(words []string) []string {
+	if words == nil {
+		return []string{}
+	}
+	return words
+}
+
+// call makes a tool call of an argument struct of this package.
+func call(name string, args any) chat.ToolCall {
+	return chat.ToolCall{Name: name, Arguments: compact(args)}
+}
+
+// compact is v as JSON with < and > as they are: Message-IDs have them. It is
+// for structs of strings, which always encode.
+func compact(v any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return json.RawMessage("{}")
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+// fold turns every run of blanks into one space.
+func fold(s string) string { return strings.Join(strings.Fields(s), " ") }
