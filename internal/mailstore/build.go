@@ -1,0 +1,322 @@
+package mailstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"agentmill/internal/mail"
+)
+
+// A Mailbox is one searchable scope: the mails of one owner.
+type Mailbox struct {
+	Owner   string   // canonical address
+	Name    string   // what the mail files call it (Enron: the custodian's folder)
+	Aliases []string // other addresses of the same person
+}
+
+// Options are the choices that a database is built with.
+type Options struct {
+	// Stem indexes Porter stems, so that "trading" finds "trade".
+	Stem bool
+	// Mailboxes describes owners. An owner of a mail that is not named here
+	// becomes a mailbox without aliases.
+	Mailboxes []Mailbox
+}
+
+// Build writes the database of emails to path: whole under that name, or not
+// at all. Row numbers run by mailbox (in order of the owner's address), then
+// by date; mails without a date come first in their mailbox.
+func Build(ctx context.Context, path string, emails []*mail.Email, opt Options) error {
+	byOwner := map[string][]*mail.Email{}
+	for _, e := range emails {
+		owner := strings.ToLower(e.Owner)
+		byOwner[owner] = append(byOwner[owner], e)
+	}
+	boxes := mailboxes(byOwner, opt.Mailboxes)
+	b, err := Create(ctx, path, opt.Stem)
+	if err != nil {
+		return err
+	}
+	defer b.Abort()
+	for _, box := range boxes {
+		if err := b.Add(ctx, box, byOwner[box.Owner]); err != nil {
+			return err
+		}
+	}
+	return b.Commit(ctx)
+}
+
+func mailboxes(byOwner map[string][]*mail.Email, known []Mailbox) []Mailbox {
+	var boxes []Mailbox
+	named := map[string]bool{}
+	for _, box := range known {
+		box.Owner = strings.ToLower(box.Owner)
+		named[box.Owner] = true
+		boxes = append(boxes, box)
+	}
+	for owner := range byOwner {
+		if !named[owner] {
+			boxes = append(boxes, Mailbox{Owner: owner})
+		}
+	}
+	slices.SortFunc(boxes, func(a, b Mailbox) int { return cmp.Compare(a.Owner, b.Owner) })
+	return boxes
+}
+
+// A Builder writes a database mailbox by mailbox; its memory is bounded by one
+// of them. Most callers want Build.
+type Builder struct {
+	path, tmp string
+	db        *sql.DB
+	tx        *sql.Tx
+	stem      bool
+	owners    int64
+	rows      int64
+	addresses map[string]int64
+	aliases   map[string]string // alias → owner
+	stmts     map[string]*sql.Stmt
+}
+
+// Create begins a database that appears at path on Commit.
+func Create(ctx context.Context, path string, stem bool) (*Builder, error) {
+	b := &Builder{path: path, stem: stem, addresses: map[string]int64{}, aliases: map[string]string{}, stmts: map[string]*sql.Stmt{}}
+	if err := b.begin(ctx); err != nil {
+		b.Abort()
+		return nil, fmt.Errorf("create inbox index %s: %w", path, err)
+	}
+	return b, nil
+}
+
+func (b *Builder) begin(ctx context.Context) error {
+	f, err := os.CreateTemp(filepath.Dir(b.path), "."+filepath.Base(b.path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	b.tmp = f.Name()
+	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	if b.db, err = sql.Open("sqlite", dataSource(b.tmp, "_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=locking_mode(exclusive)")); err != nil {
+		return err
+	}
+	b.db.SetMaxOpenConns(1)
+	if b.tx, err = b.db.BeginTx(ctx, nil); err != nil {
+		return err
+	}
+	if _, err := b.tx.ExecContext(ctx, tables); err != nil {
+		return err
+	}
+	_, err = b.tx.ExecContext(ctx, `INSERT INTO meta VALUES ('schema', ?), ('stem', ?)`, strconv.Itoa(Schema), strconv.FormatBool(b.stem))
+	return err
+}
+
+// Add writes one mailbox with its mails, which it puts in order of their dates.
+func (b *Builder) Add(ctx context.Context, box Mailbox, emails []*mail.Email) error {
+	if err := b.add(ctx, box, emails); err != nil {
+		return fmt.Errorf("index mailbox %s: %w", box.Owner, err)
+	}
+	return nil
+}
+
+func (b *Builder) add(ctx context.Context, box Mailbox, emails []*mail.Email) error {
+	b.owners++
+	sorted := slices.Clone(emails)
+	slices.SortStableFunc(sorted, byDate)
+	first := b.rows + 1
+	for _, e := range sorted {
+		b.rows++
+		if err := b.insert(ctx, e); err != nil {
+			return fmt.Errorf("mail %s: %w", e.MessageID, err)
+		}
+	}
+	if err := b.insertOwner(ctx, box, first, newest(sorted)); err != nil {
+		return err
+	}
+	return b.indexText(ctx, first)
+}
+
+func byDate(a, b *mail.Email) int {
+	return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.MessageID, b.MessageID), cmp.Compare(a.Source, b.Source))
+}
+
+// newest is the latest date that is not flagged as out of range, nil without.
+func newest(sorted []*mail.Email) any {
+	for _, e := range slices.Backward(sorted) {
+		if !e.Date.IsZero() && !slices.Contains(e.Warnings, mail.WarnDateRange) {
+			return e.Date.Unix()
+		}
+	}
+	return nil
+}
+
+func (b *Builder) insertOwner(ctx context.Context, box Mailbox, first int64, newest any) error {
+	if err := b.exec(ctx, `INSERT INTO owners VALUES (?,?,?,?,?,?)`,
+		b.owners, strings.ToLower(box.Owner), box.Name, first, b.rows, newest); err != nil {
+		return err
+	}
+	for _, alias := range append([]string{box.Owner, box.Name}, box.Aliases...) {
+		alias = strings.ToLower(strings.TrimSpace(alias))
+		switch other, taken := b.aliases[alias]; {
+		case alias == "", taken && other == box.Owner:
+			continue
+		case taken:
+			return fmt.Errorf("alias %s belongs to mailbox %s already", alias, other)
+		}
+		b.aliases[alias] = box.Owner
+		if err := b.exec(ctx, `INSERT INTO aliases VALUES (?,?)`, alias, b.owners); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Builder) insert(ctx context.Context, e *mail.Email) error {
+	recipients, err := json.Marshal(recipients{e.To, e.Cc, e.Bcc})
+	if err != nil {
+		return err
+	}
+	more, err := json.Marshal(rest{e.InReplyTo, e.References, e.Attachments, e.Labels, e.Quoted, e.NearOf, e.Copies, e.Warnings, e.Extra})
+	if err != nil {
+		return err
+	}
+	var date any
+	if !e.Date.IsZero() {
+		date = e.Date.Unix()
+	}
+	err = b.exec(ctx, `INSERT INTO mails VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		b.rows, b.owners, e.MessageID, date, e.Date.Nanosecond()/1000, e.DateSource, e.From, recipients,
+		e.Subject, e.Body, e.Folder, e.ThreadID, e.Source, more)
+	if err != nil {
+		return err
+	}
+	return errors.Join(b.insertIDs(ctx, e), b.insertParties(ctx, e))
+}
+
+func (b *Builder) insertIDs(ctx context.Context, e *mail.Email) error {
+	const q = `INSERT OR IGNORE INTO ids VALUES (?,?,?)`
+	if err := b.exec(ctx, q, bareID(e.MessageID), b.rows, 0); err != nil {
+		return err
+	}
+	for _, c := range e.Copies {
+		if err := b.exec(ctx, q, bareID(c.MessageID), b.rows, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Builder) insertParties(ctx context.Context, e *mail.Email) error {
+	for _, p := range []struct {
+		kind      string
+		addresses []string
+	}{{"from", []string{e.From}}, {"to", e.To}, {"cc", e.Cc}, {"bcc", e.Bcc}} {
+		for _, address := range p.addresses {
+			if err := b.insertParty(ctx, p.kind, strings.ToLower(address)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *Builder) insertParty(ctx context.Context, kind, address string) error {
+	if address == "" {
+		return nil
+	}
+	id, ok := b.addresses[address]
+	if !ok {
+		id = int64(len(b.addresses) + 1)
+		b.addresses[address] = id
+		if err := b.exec(ctx, `INSERT INTO addresses VALUES (?,?)`, id, address); err != nil {
+			return err
+		}
+	}
+	return b.exec(ctx, `INSERT OR IGNORE INTO parties VALUES (?,?,?)`, id, kind, b.rows)
+}
+
+func (b *Builder) indexText(ctx context.Context, first int64) error {
+	fts := ftsTable(b.owners)
+	if _, err := b.tx.ExecContext(ctx, createFTS(b.owners, b.stem)); err != nil {
+		return err
+	}
+	if _, err := b.tx.ExecContext(ctx, `INSERT INTO `+fts+` (rowid, subject, body) SELECT row, subject, body FROM mails WHERE row >= ? ORDER BY row`, first); err != nil {
+		return err
+	}
+	_, err := b.tx.ExecContext(ctx, `INSERT INTO `+fts+` (`+fts+`) VALUES ('optimize')`)
+	return err
+}
+
+func (b *Builder) exec(ctx context.Context, query string, args ...any) error {
+	stmt, ok := b.stmts[query]
+	if !ok {
+		var err error
+		if stmt, err = b.tx.PrepareContext(ctx, query); err != nil {
+			return err
+		}
+		b.stmts[query] = stmt
+	}
+	_, err := stmt.ExecContext(ctx, args...)
+	return err
+}
+
+// Commit finishes the file and gives it its name.
+func (b *Builder) Commit(ctx context.Context) error {
+	if err := b.commit(ctx); err != nil {
+		return fmt.Errorf("write inbox index %s: %w", b.path, err)
+	}
+	return nil
+}
+
+func (b *Builder) commit(ctx context.Context) error {
+	defer b.Abort()
+	if err := b.tx.Commit(); err != nil {
+		return err
+	}
+	b.tx = nil
+	if _, err := b.db.ExecContext(ctx, `ANALYZE`); err != nil {
+		return err
+	}
+	err := b.db.Close()
+	b.db = nil
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(syncPath(b.tmp), os.Rename(b.tmp, b.path)); err != nil {
+		return err
+	}
+	b.tmp = ""
+	return syncPath(filepath.Dir(b.path))
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Abort drops what was not committed. It may be called after Commit.
+func (b *Builder) Abort() {
+	if b.tx != nil {
+		_ = b.tx.Rollback() // the file is removed below: its state does not matter
+		b.tx = nil
+	}
+	if b.db != nil {
+		_ = b.db.Close()
+		b.db = nil
+	}
+	if b.tmp != "" {
+		_ = os.Remove(b.tmp)
+		b.tmp = ""
+	}
+}
