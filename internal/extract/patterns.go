@@ -1,0 +1,245 @@
+package extract
+
+import (
+	"regexp"
+	"strings"
+)
+
+// A pattern finds spans of one kind: group 1 of re where it has one, else the
+// whole match, unless ok, which may shorten it, refuses it.
+type pattern struct {
+	kind Kind
+	re   *regexp.Regexp
+	ok   func(text string, s *Span) bool
+}
+
+// find returns the spans of p in text.
+func (p pattern) find(text string) []Span {
+	var spans []Span
+	for _, m := range p.re.FindAllStringSubmatchIndex(text, -1) {
+		s := Span{p.kind, m[0], m[1]}
+		if len(m) > 2 && m[2] >= 0 {
+			s.Start, s.End = m[2], m[3]
+		}
+		trim(text, &s, " \n\t,;:")
+		if s.End > s.Start && wholeWords(text, s) && (p.ok == nil || p.ok(text, &s)) {
+			spans = append(spans, s)
+		}
+	}
+	return spans
+}
+
+// trim takes the bytes of cutset off both ends of s.
+func trim(text string, s *Span, cutset string) {
+	s.End = s.Start + len(strings.TrimRight(s.Text(text), cutset))
+	s.Start = s.End - len(strings.TrimLeft(s.Text(text), cutset))
+}
+
+// wholeWords refuses spans that begin or end inside a word or a number.
+func wholeWords(text string, s Span) bool {
+	if s.Start > 0 && isWordByte(text[s.Start]) && isWordByte(text[s.Start-1]) {
+		return false
+	}
+	if s.End == len(text) {
+		return true
+	}
+	if isWordByte(text[s.End-1]) && isWordByte(text[s.End]) {
+		return false
+	}
+	return !(isDigit(text[s.End-1]) && s.End+1 < len(text) && strings.IndexByte(".,:/-", text[s.End]) >= 0 && isDigit(text[s.End+1]))
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isWordByte(c byte) bool {
+	return isDigit(c) || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '_' || c >= 0x80
+}
+
+// Pieces of the patterns below. ws lets a fact run over a line break.
+const (
+	ws       = `[ \t]*\n?[ \t]*`
+	sp       = `(?:[ \t]+|[ \t]*\n[ \t]*)`
+	month    = `(?:January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec)\.?`
+	weekday  = `(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|Mon|Tues|Tue|Wed|Thurs|Thur|Thu|Fri|Sat|Sun)\b\.?`
+	longDay  = `(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)`
+	dayNum   = `(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?`
+	year     = `(?:19[89]\d|20[0-4]\d)`
+	small    = `(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|eighteen|twenty|thirty|forty|fifty|sixty)`
+	number   = `(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?`
+	clockT   = `(?:1[0-2]|0?[1-9])(?::[0-5]\d)?[ \t]?(?:[aApP]\.?[mM]\b\.?)`
+	clock24  = `(?:2[0-3]|[01]?\d):[0-5]\d`
+	anyClock = `(?:` + clockT + `|` + clock24 + `|noon\b|midnight\b)`
+	capWord  = `[A-Z][A-Za-z'’&]+`
+)
+
+// monthDay is a day of a month, with or without weekday and year.
+const monthDay = `(?:` + weekday + `,?` + sp + `)?(?:the` + sp + `week` + sp + `of` + sp + `)?(?:` + month + sp + dayNum + `(?:,?` + sp + year + `)?|` + dayNum + sp + `(?:of` + sp + `)?` + month + `(?:,?` + sp + year + `)?)`
+
+// patterns lists all patterns, the more specific before the more general.
+var patterns = []pattern{
+	{Link, regexp.MustCompile(`(?:https?://|www\.)[^\s<>"')\]]*[^\s<>"')\].,;:!?]`), nil},
+	{Email, regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`), nil},
+	{Phone, regexp.MustCompile(`(?:\+?1[-. ])?\(?\d{3}\)?[-. /]{1,2}\d{3}[-.]\d{4}(?:[ ,]+(?:x|ext\.?) ?\d{2,5})?`), nil},
+	{Phone, regexp.MustCompile(`\+\d{1,3}(?:[ -]\d{1,4}){2,5}|011(?:-\d{1,4}){2,5}`), nil},
+	{Phone, regexp.MustCompile(`(?:(?i:ext\.?|extension)[ \t]|\bx)(\d-?\d{3,4})`), nil},
+	{Phone, regexp.MustCompile(`\b\d{3}-\d{4}\b`), notPartOfNumber},
+	{Flight, regexp.MustCompile(`\b[Ff]lights?[ \t](?:number[ \t]|no\.?[ \t]|#)?((?:[A-Z]{2}[ \t]?)?\d{2,4})\b`), nil},
+	{Date, regexp.MustCompile(monthDay), notMay},
+	{Date, regexp.MustCompile(`(?:` + weekday + `,?` + sp + `)(?:the` + sp + `)?` + dayNum), ordinalOrLongDay},
+	{Date, regexp.MustCompile(`(?:` + weekday + `,?` + sp + `)?\b(?:0?[1-9]|1[0-2])/(?:3[01]|[12]\d|0?[1-9])(?:/(?:\d{4}|\d{2}))?\b`), nil},
+	{Date, regexp.MustCompile(`\b` + year + `-(?:0[1-9]|1[0-2])-(?:3[01]|[12]\d|0[1-9])\b`), nil},
+	{Date, regexp.MustCompile(`\b(?:(?:the` + sp + `)?(?:end|beginning|middle|start) of |mid-|early |late )?(?:January|February|March|April|May|June|July|August|September|October|November|December)(?:` + sp + year + `)\b`), nil},
+	{Date, regexp.MustCompile(`\b(?:the` + sp + `)?(?:end|beginning|middle|start) of (?:January|February|March|April|May|June|July|August|September|October|November|December|the (?:month|year|quarter|week)|next (?:month|week|year))\b`), nil},
+	{Date, regexp.MustCompile(`\b(?:next|this|last|the following)` + sp + longDay + `\b`), nil},
+	{Date, regexp.MustCompile(`\b(?:on|by|for|to|until|before|from|in|during|since|through|of|is|was)` + sp + `((?:mid-|early |late )?(?:January|February|March|April|June|July|August|September|October|November|December)|next (?:week|month|quarter|year))\b`), nil},
+	{Date, regexp.MustCompile(`\bthe \d{1,2}(?:st|nd|rd|th)\b`), notFloor},
+	{Time, regexp.MustCompile(`\b(?:(?:1[0-2]|0?[1-9])(?::[0-5]\d)?|` + anyClock + `)[ \t]?(?:-|–|to|until|and)[ \t]?` + anyClock), rangeOfTimes},
+	{Time, regexp.MustCompile(`\b` + anyClock), notRatio},
+	{Date, regexp.MustCompile(`\b` + longDay + `(?:` + sp + `(?:morning|afternoon|evening|night))?\b`), nil},
+	{Amount, regexp.MustCompile(`(?:US|USD|CAD|EUR)?[ \t]?[$€£][ \t]?` + number + `(?:[ \t]?(?:million|billion|thousand|MM|mm|[MKkB]|bn)\b)?(?:(?: per |/| an? )(?:square foot|[A-Za-z]+))?`), trimPer},
+	{Amount, regexp.MustCompile(`\b(?:` + number + `|` + small + `)(?:[ \t]?(?:million|billion|thousand))?` + sp + `(?:dollars|cents|euros|pounds sterling)(?:(?: per | an? )[a-z]+)?\b`), nil},
+	{Percentage, regexp.MustCompile(`\b` + number + `(?:[ \t]?%|` + sp + `percent(?:age points?)?\b|` + sp + `per cent\b)`), nil},
+	{Percentage, regexp.MustCompile(`\b` + small + sp + `percent\b`), nil},
+	{Address, regexp.MustCompile(`\b\d{1,5}[ \t](?:(?:North|South|East|West|N\.|S\.|E\.|W\.)[ \t])?(?:[A-Z0-9][A-Za-z0-9.'-]*[ \t]){1,3}?(?:Street|St\b\.?|Avenue|Ave\b\.?|Road|Rd\b\.?|Drive|Dr\b\.?|Lane|Ln\b\.?|Boulevard|Blvd\b\.?|Way|Court|Ct\b\.?|Parkway|Pkwy\b\.?|Square|Terrace|Highway)(?:,?[ \t](?:Suite|Ste\.?|Apt\.?|Unit|Floor)[ \t][A-Za-z0-9-]+)?`), nil},
+	{Room, regexp.MustCompile(`\b(?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)[ \t])?[Rr]oom[ \t](?:[A-Z]?-?\d+[A-Z]?\d*|[A-Z]\b)`), nil},
+	{Room, regexp.MustCompile(`\b(?:EB|ECS|ECN)[ \t-]?[A-Z]?\d[A-Z0-9]{1,5}\b`), nil},
+	{Room, regexp.MustCompile(`\b(?:[Tt]he[ \t])?` + capWord + `(?:[ \t]` + capWord + `)?[ \t](?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)[ \t])?[Rr]oom\b`), notDining},
+	{Room, regexp.MustCompile(`\b(?:[Tt]he[ \t])?(?:\d{1,2}(?:st|nd|rd|th)|ground|first|second|third|fourth|fifth)[ -][Ff]loor(?:[ \t](?:conference room|boardroom|training room|kitchen|lounge))?\b`), nil},
+	{Duration, regexp.MustCompile(`\b(?:` + number + `|` + small + `|(?:one|an?)(?: and a half)?|half an)(?:(?: to |-| or )(?:` + number + `|` + small + `))?[ -](?:(?:business|working|calendar|full)[ -])?(?:minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|months?|years?)\b`), plainDuration},
+	{Code, regexp.MustCompile(`\b(?i:code|pin|password|passcode|number|no\.|ticket|case|invoice|confirmation|order|reference|locator|ref|policy|claim|badge|docket|account|serial number)(?:[ \t](?:number|code|no\.))?(?:[ \t](?:is|was|will be|are)(?:[ \t]now)?|:)?[ \t](?:#[ \t]?)?([A-Z0-9]+(?:-[A-Z0-9]+)*)\b`), codeLike},
+	{Code, regexp.MustCompile(`\b[A-Z]{1,4}-\d{2,7}(?:-[A-Z0-9]+)*\b`), nil},
+	{Code, regexp.MustCompile(`\b[A-Z0-9]{5,8}\b`), mixed},
+	{Place, placeRE, nil},
+	{Org, orgRE, nil},
+	{Person, personRE, person},
+	{Place, cityRE, nil},
+	{Quantity, regexp.MustCompile(`\b(?:` + number + `|` + small + `|a dozen|half a dozen)(?:[ \t](?:` + qualifiers + `))?` + sp + `(?:[a-z]+[ \t])?` + counted + `\b`), nil},
+	{Quantity, regexp.MustCompile(`\b(?:` + number + `|` + small + `)[ \t][a-z]+s\b`), countedNoun},
+}
+
+// qualifiers stand between a number and what is counted.
+const qualifiers = `new|more|additional|full|extra|of the|signed|spare|used|open|other|people|final|printed|bound`
+
+// counted are nouns that business mail counts.
+const counted = `(?:people|seats|pallets|boxes|copies|units|tons|barrels|crates|cases|laptops|desks|chairs|monitors|phones|tickets|rooms|parking spaces|spaces|badges|licenses|licences|seats|cartons|drums|trucks|truckloads|containers|valves|pumps|meters|panels|servers|trainees|interns|engineers|analysts|candidates|guests|attendees|pages|samples|sets|rolls|gallons|pounds|feet|miles|square feet|acres|shares|invoices|orders|sites|stores|switches|printers|headsets|cables|bottles|trays|lunches|sandwiches|shirts|bags|rows|windows|doors|shifts|hires|positions|applicants|complaints|defects|tickets|users|accounts|employees|members|volunteers|runners|players|children|kids|bidders|vendors|customers|lots|drawings|bearings|filters|sensors|cameras|keys|vans|cars|buses)`
+
+var (
+	perTail  = regexp.MustCompile(`(?: per |/| an? )([A-Za-z]+)$`)
+	durTail  = regexp.MustCompile(`^[ \t](?:ago|old|later|earlier|notice)\b`)
+	timeTail = regexp.MustCompile(`(?i)(?:[ap]\.?m|noon|midnight|:\d\d)`)
+)
+
+func notPartOfNumber(text string, s *Span) bool {
+	before := s.Start == 0 || strings.IndexByte("-./$", text[s.Start-1]) < 0
+	after := s.End >= len(text) || strings.IndexByte("-/", text[s.End]) < 0
+	return before && after
+}
+
+// notMay refuses the verb "may" and the name "Mar" in "May 5 of us".
+func notMay(text string, s *Span) bool {
+	return s.End-s.Start > 4
+}
+
+func ordinalOrLongDay(text string, s *Span) bool {
+	return strings.Contains(s.Text(text), "th") || strings.Contains(s.Text(text), "st") || strings.Contains(s.Text(text), "rd") || strings.Contains(s.Text(text), "nd")
+}
+
+func notFloor(text string, s *Span) bool {
+	rest := strings.TrimLeft(text[s.End:], " -\n\t")
+	return rest == "" || !('a' <= rest[0] && rest[0] <= 'z') || hasAnyPrefix(rest, "at ", "of ", "in ", "to ", "and ", "or ", "for ", "from ", "if ", "when ", "so ", "with ", "is ", "was ", "works ", "through ", "until ")
+}
+
+func hasAnyPrefix(s string, prefixes ...string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func rangeOfTimes(text string, s *Span) bool {
+	trimMeridiem(text, s)
+	t := s.Text(text)
+	return timeTail.MatchString(t) && (!strings.Contains(t, " and ") || strings.Count(t, "m") > 1 || strings.Count(t, ":") > 1)
+}
+
+// trimMeridiem takes the full stop of a sentence off "pm." but not off "p.m.".
+func trimMeridiem(text string, s *Span) {
+	if t := s.Text(text); strings.HasSuffix(t, "m.") && !strings.HasSuffix(t, ".m.") {
+		s.End--
+	}
+}
+
+// notRatio refuses 24-hour times that are part of a longer number or a ratio.
+func notRatio(text string, s *Span) bool {
+	trimMeridiem(text, s)
+	return s.Start == 0 || strings.IndexByte(":.$#/-", text[s.Start-1]) < 0
+}
+
+// trimPer takes off a tail such as "a while" that is no unit.
+func trimPer(text string, s *Span) bool {
+	m := perTail.FindStringSubmatchIndex(s.Text(text))
+	if m != nil && !units[strings.ToLower(s.Text(text)[m[2]:m[3]])] {
+		s.End = s.Start + m[0]
+	}
+	return true
+}
+
+func plainDuration(text string, s *Span) bool {
+	t := s.Text(text)
+	return !durTail.MatchString(text[s.End:]) && (isDigit(t[0]) || len(t) > 6)
+}
+
+// codeLike accepts upper-case codes with a digit and numbers of 3 digits or more.
+func codeLike(text string, s *Span) bool {
+	t := s.Text(text)
+	digits := 0
+	for i := range len(t) {
+		if isDigit(t[i]) {
+			digits++
+		}
+	}
+	return digits >= 3 || digits >= 1 && len(t) >= 4
+}
+
+// mixed accepts words of capitals and digits with at least two of each.
+func mixed(text string, s *Span) bool {
+	t := s.Text(text)
+	digits := 0
+	for i := range len(t) {
+		if isDigit(t[i]) {
+			digits++
+		}
+	}
+	return digits >= 2 && len(t)-digits >= 2 && notPartOfNumber(text, s)
+}
+
+func notDining(text string, s *Span) bool {
+	t := strings.ToLower(s.Text(text))
+	return !strings.Contains(t, "chat room") && !strings.HasPrefix(t, "which") && !strings.HasPrefix(t, "no ")
+}
+
+// countedNoun refuses plural-looking words that are not things.
+func countedNoun(text string, s *Span) bool {
+	if s.Start > 0 && strings.IndexByte(".:/-,", text[s.Start-1]) >= 0 {
+		return false
+	}
+	t := s.Text(text)
+	noun := t[strings.LastIndexAny(t, " \t")+1:]
+	return len(noun) > 3 && !notCounted[noun] && !strings.HasSuffix(noun, "ss") && !isYear(t)
+}
+
+func isYear(t string) bool {
+	return len(t) > 4 && t[4] == ' ' && (strings.HasPrefix(t, "19") || strings.HasPrefix(t, "20"))
+}
+
+var byBefore = regexp.MustCompile(`(?i)\b(?:by|before|no later than|not later than|due|due on|due by|due in|deadline is|deadline of|closes on|close on|cutoff is|cut-off is)(?:[ \t\n]+(?:close of business|cob|the end of the day|end of day|noon|midnight|` + anyClock + `))?(?:[ \t\n]+on)?[ \t\n]+$`)
+
+// deadlineBefore reports whether the text before a date makes it a deadline.
+func deadlineBefore(before string) bool {
+	if len(before) > 60 {
+		before = before[len(before)-60:]
+	}
+	return byBefore.MatchString(before)
+}
