@@ -1,0 +1,161 @@
+package reward
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"agentmill/internal/chat"
+	"agentmill/internal/question"
+	"agentmill/internal/traj"
+)
+
+// play makes a judged attempt at an answerable question with gold mail g, also
+// carried by h, of 10 allowed turns.
+func play(stop traj.StopReason, turns int, v traj.Verdict, sources []string, calls ...traj.Call) *traj.Scored {
+	row := &traj.Scored{Verdict: &v}
+	row.Question = question.Question{Answerable: true, MessageIDs: []string{"g"}, AlsoIn: []string{"h"}}
+	row.Stop, row.Calls, row.Turns = stop, calls, make([]chat.Turn, turns)
+	row.Answer.Sources = sources
+	row.EnvOptions.MaxTurns = 10
+	return row
+}
+
+func unanswerable(row *traj.Scored) *traj.Scored {
+	row.Question = question.Question{Answer: question.Unknown}
+	return row
+}
+
+func call(turn int, tool, err string, ids ...string) traj.Call {
+	return traj.Call{Turn: turn, Tool: tool, Error: err, IDs: ids}
+}
+
+func TestRubricOfARTE(t *testing.T) {
+	search, read := call(0, "search_emails", "", "x", "g"), call(1, "read_email", "", "h")
+	missing := call(1, "read_email", traj.ErrNoSuchMail)
+	right := traj.Verdict{Correct: true, SourcesCorrect: true}
+	six := unanswerable(play(traj.Abstained, 2, traj.Verdict{Correct: true, Abstained: true, SourcesCorrect: true}, nil, search))
+	six.EnvOptions.MaxTurns = 6
+	cut := play(traj.BadCall, 1, traj.Verdict{}, nil)
+	cut.Turns[0].FinishReason = chat.FinishLength
+	for _, tt := range []struct {
+		name string
+		row  *traj.Scored
+		want float64
+	}{
+		{"row 1 with nothing but good ids", play(traj.BadCall, 1, traj.Verdict{}, nil, call(0, "", traj.ErrUnparsable)), -1.9},
+		{"row 1 after finding and reading", play(traj.BadCall, 3, traj.Verdict{}, nil, search, read, call(2, "", traj.ErrUnparsable)), -1.7},
+		{"row 1, an unrecorded cut turn", cut, -1.9},
+		{"row 2", play(traj.BadCall, 1, traj.Verdict{}, nil, call(0, "grep", traj.ErrUnknownTool)), -1.8},
+		{"row 3, bad arguments", play(traj.BadCall, 1, traj.Verdict{}, nil, call(0, "search_emails", traj.ErrBadArgs)), -1.7},
+		{"row 3, prose", play(traj.BadCall, 1, traj.Verdict{}, nil, call(0, "", traj.ErrNoCall)), -1.7},
+		{"row 3, a mail asked for that does not exist before", play(traj.BadCall, 3, traj.Verdict{}, nil, missing, call(2, "", traj.ErrNoCall)), -1.8},
+		{"row 4, all of p", play(traj.Answered, 3, traj.Verdict{Hallucinated: true, SourcesCorrect: true}, []string{"g"}, search, read), -.6},
+		{"row 4, nothing of p", play(traj.Answered, 3, traj.Verdict{Hallucinated: true}, nil, missing), -1},
+		{"row 5, knew where but not what", play(traj.Abstained, 3, traj.Verdict{Abstained: true}, nil, search, read), .3},
+		{"row 5, with the source too", play(traj.Abstained, 3, traj.Verdict{Abstained: true, SourcesCorrect: true}, []string{"g"}, search, read), .4},
+		{"row 5, out of turns", play(traj.MaxTurns, 10, traj.Verdict{}, nil, search), .2},
+		{"row 5, out of context", play(traj.Length, 4, traj.Verdict{}, nil, search, call(3, "", traj.ErrUnparsable)), .2},
+		{"row 6, one right source, 3 turns", play(traj.Answered, 3, right, []string{"g"}, search, read), 1.47},
+		{"row 6, two sources, one wrong", play(traj.Answered, 3, traj.Verdict{Correct: true}, []string{"g", "x"}, search, read), 1.12},
+		{"row 6 without sources", play(traj.Answered, 10, traj.Verdict{Correct: true}, nil), 1},
+		{"told of a bad call and got over it", play(traj.Answered, 3, right, []string{"g"}, call(0, "", traj.ErrUnparsable), search), 1.47},
+		{"told of a bad call to the end", play(traj.MaxTurns, 2, traj.Verdict{}, nil, search, call(1, "grep", traj.ErrUnknownTool)), -1.7},
+		{"told of a bad call, then out of turns", play(traj.MaxTurns, 3, traj.Verdict{}, nil, call(0, "grep", traj.ErrUnknownTool), search), .2},
+		{"unanswerable, abstained after 2 of 6 turns", six, 1 + .3 + .1*(1-2./6)},
+		{"unanswerable, answered: gold terms are 0", unanswerable(play(traj.Answered, 2, traj.Verdict{Hallucinated: true}, []string{"g"}, search, read)), -.9},
+		{"unanswerable, out of turns", unanswerable(play(traj.MaxTurns, 10, traj.Verdict{}, nil, search)), .1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			set, err := Builtin(Default)
+			if err != nil {
+				t.Fatal(err)
+			}
+			set.Score(tt.row)
+			if got := *tt.row.Reward; math.Abs(got-tt.want) > 1e-12 {
+				t.Errorf("reward %v, want %v; terms %v", got, tt.want, tt.row.RewardTerms)
+			}
+			sum := 0.0
+			for name, x := range tt.row.RewardTerms {
+				if x == 0 && math.Signbit(x) {
+					t.Errorf("%s is written as -0", name)
+				}
+				sum += x
+			}
+			if math.Abs(sum-*tt.row.Reward) > 1e-12 || len(tt.row.RewardTerms) != 14 {
+				t.Errorf("%d terms add up to %v, want 14 that give %v", len(tt.row.RewardTerms), sum, *tt.row.Reward)
+			}
+		})
+	}
+}
+
+func TestNoVerdictIsNotZero(t *testing.T) {
+	set, err := Builtin("binary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unjudged := play(traj.Answered, 2, traj.Verdict{}, nil)
+	unjudged.Verdict = nil
+	for name, row := range map[string]*traj.Scored{
+		"no verdict": unjudged,
+		"failed":     play(traj.Failed, 0, traj.Verdict{}, nil),
+	} {
+		if set.Score(row); row.Reward != nil || row.RewardTerms != nil {
+			t.Errorf("%s: reward %v, terms %v: want none", name, row.Reward, row.RewardTerms)
+		}
+	}
+}
+
+func TestBinary(t *testing.T) {
+	set, err := Builtin("binary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, correct := range []bool{false, true} {
+		row := play(traj.Answered, 2, traj.Verdict{Correct: correct}, nil)
+		if set.Score(row); *row.Reward != one(correct) {
+			t.Errorf("correct %v: reward %v", correct, *row.Reward)
+		}
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	for _, tt := range []struct{ name, yaml, want string }{
+		{"an unknown term", "terms: {corect: 1}", `reward f.yaml: terms: "corect": want one of unparsable, `},
+		{"an unknown field", "weights: {correct: 1}", "field weights not found"},
+		{"no terms", "name: x", "terms: want at least one of"},
+		{"not a number", "terms: {correct: .nan}", "correct: NaN: want a finite number"},
+		{"nothing", "", "reward f.yaml: the file is empty"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Load("f.yaml", strings.NewReader(tt.yaml))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+	if _, err := Builtin("arte"); err == nil || !strings.Contains(err.Error(), "art-e, binary") {
+		t.Errorf("error %v, want one that lists the rewards", err)
+	}
+}
+
+func TestEveryTermStaysInRange(t *testing.T) {
+	rows := []*traj.Scored{
+		play(traj.BadCall, 0, traj.Verdict{}, nil),
+		play(traj.Answered, 12, traj.Verdict{Correct: true, SourcesCorrect: true}, []string{"g", "h"}),
+		play(traj.MaxTurns, 10, traj.Verdict{}, nil, call(9, "read_email", "", "g")),
+	}
+	for _, term := range Catalogue() {
+		for _, row := range rows {
+			if x := term.value(view(row)); x < 0 || x > 1 || math.IsNaN(x) {
+				t.Errorf("%s of %s attempt: %v, want 0 to 1", term.Name, row.Stop, x)
+			}
+		}
+		if term.About == "" {
+			t.Errorf("%s: no description", term.Name)
+		}
+	}
+	if len(Builtins()) != 2 {
+		t.Errorf("%d rewards load, want 2", len(Builtins()))
+	}
+}
