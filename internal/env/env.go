@@ -3,11 +3,17 @@ package env
 
 import (
 	"context"
+	"errors"
 
 	"agentmill/internal/chat"
 	"agentmill/internal/question"
 	"agentmill/internal/traj"
 )
+
+// ErrAbsent is what Open fails with where the world that a question is about is
+// not there, such as a mailbox that the index does not hold. Callers that play
+// many questions skip it.
+var ErrAbsent = errors.New("its world is not here")
 
 // An Env poses questions about one world: a mailbox, a document set, an app.
 // It is safe for concurrent use.

@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"internal/progress"},
 	{"internal/cli", "internal/journal"},
 	// vocabulary: types that flow, and pure functions over text and numbers
-	{"internal/chat", "internal/mail", "internal/question", "internal/stats", "internal/extract", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer"},
+	{"internal/chat", "internal/keyword", "internal/mail", "internal/question", "internal/stats", "internal/extract", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer"},
 	// records and contracts
 	{"internal/traj", "internal/chatml", "internal/mailstore", "internal/samplemail"},
 	{"internal/dataset", "internal/env", "internal/toolformat", "internal/reward", "internal/device/ref"},

@@ -67,3 +67,10 @@ func (q *Question) Hash() string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{q.Env, q.InboxAddress, q.Question, q.Answer}, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
+
+// IsUnknown reports whether an answer says that nothing was found: Unknown, with
+// any letter case, apostrophe, blanks around it and full stop behind it.
+func IsUnknown(answer string) bool {
+	answer = strings.ReplaceAll(strings.TrimSpace(answer), "\u2019", "'")
+	return strings.EqualFold(strings.TrimSuffix(answer, "."), Unknown)
+}
