@@ -1,0 +1,136 @@
+package gguf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"agentmill/internal/half"
+)
+
+// A File is an open GGUF file. It is safe for concurrent use.
+type File struct {
+	*header
+	path string
+	file *os.File
+}
+
+// Open reads the header of the file at path and checks it.
+func Open(path string) (*File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	h, err := open(file)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), file.Close())
+	}
+	return &File{header: h, path: path, file: file}, nil
+}
+
+func open(file *os.File) (*header, error) {
+	st, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errors.New("want a regular file")
+	}
+	return readHeader(file, st.Size())
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.file.Close() }
+
+// Path is where the file was opened.
+func (f *File) Path() string { return f.path }
+
+// Names returns the names of all tensors, in file order.
+func (f *File) Names() []string { return slices.Clone(f.order) }
+
+// Shape returns the shape of the tensor called name, row-major.
+func (f *File) Shape(name string) ([]int, error) {
+	t, err := f.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(t.shape), nil
+}
+
+// Type returns the name of the type that a tensor is stored in, such as "q4_1".
+func (f *File) Type(name string) (string, error) {
+	t, err := f.find(name)
+	if err != nil {
+		return "", err
+	}
+	return t.kind.name, nil
+}
+
+// Tensor returns the values and the shape of the tensor called name.
+func (f *File) Tensor(name string) ([]float32, []int, error) {
+	t, err := f.find(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	values := make([]float32, t.elements())
+	if err := f.read(t, 0, values); err != nil {
+		return nil, nil, err
+	}
+	return values, slices.Clone(t.shape), nil
+}
+
+// Rows fills dst with the rows of the tensor called name from row on (its first
+// axis; all others are one row). len(dst) must be a multiple of the row's length.
+func (f *File) Rows(name string, row int, dst []float32) error {
+	t, err := f.find(name)
+	if err != nil {
+		return err
+	}
+	n := t.rowLen()
+	if row < 0 || len(dst)%n != 0 || row+len(dst)/n > t.elements()/n || row*n%t.kind.block != 0 || len(dst)%t.kind.block != 0 {
+		return fmt.Errorf("read %s: tensor %q: rows from %d into %d values: shape is %v", f.path, name, row, len(dst), t.shape)
+	}
+	return f.read(t, row*n, dst)
+}
+
+func (f *File) find(name string) (*tensor, error) {
+	t, ok := f.tensors[name]
+	if !ok {
+		return nil, fmt.Errorf("read %s: tensor %q: not in the file", f.path, name)
+	}
+	return t, nil
+}
+
+// chunkValues is what one goroutine reads at a time: raw and dequantised values
+// together stay in a core's cache. It is a multiple of every block size.
+const chunkValues = 1 << 16
+
+// read dequantises len(dst) values from value on, in parallel.
+func (f *File) read(t *tensor, from int, dst []float32) error {
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for at := 0; at < len(dst); at += chunkValues {
+		part := dst[at:min(at+chunkValues, len(dst))]
+		g.Go(func() error { return f.readChunk(t, from+at, part) })
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("read %s: tensor %q: %w", f.path, t.name, err)
+	}
+	return nil
+}
+
+func (f *File) readChunk(t *tensor, from int, dst []float32) error {
+	raw := make([]byte, len(dst)/t.kind.block*t.kind.bytes)
+	if _, err := f.file.ReadAt(raw, t.offset+int64(from/t.kind.block*t.kind.bytes)); err != nil {
+		return err
+	}
+	t.kind.decode(dst, raw)
+	if i := half.NotFinite(dst); i >= 0 {
+		return fmt.Errorf("value %d is %v: want finite numbers", from+i, dst[i])
+	}
+	return nil
+}
