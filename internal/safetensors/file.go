@@ -1,0 +1,170 @@
+package safetensors
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"agentmill/internal/half"
+)
+
+// A File is an open safetensors file. It is safe for concurrent use.
+type File struct {
+	*header
+	path string
+	file *os.File
+}
+
+// Open reads the header of the file at path and checks it.
+func Open(path string) (*File, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	h, err := open(file)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), file.Close())
+	}
+	return &File{header: h, path: path, file: file}, nil
+}
+
+func open(file *os.File) (*header, error) {
+	st, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errors.New("want a regular file")
+	}
+	return readHeader(file, st.Size())
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.file.Close() }
+
+// Path is where the file was opened.
+func (f *File) Path() string { return f.path }
+
+// Metadata returns a copy of the file's free-form metadata.
+func (f *File) Metadata() map[string]string { return maps.Clone(f.metadata) }
+
+// Names returns the names of all tensors, in the order of their values.
+func (f *File) Names() []string { return slices.Clone(f.order) }
+
+// Shape returns the shape of the tensor called name.
+func (f *File) Shape(name string) ([]int, error) {
+	t, err := f.find(name)
+	return slices.Clone(t.Shape), err
+}
+
+// Type returns how the tensor called name is stored.
+func (f *File) Type(name string) (DType, error) {
+	t, err := f.find(name)
+	return t.DType, err
+}
+
+// Tensor returns the values and the shape of the tensor called name.
+func (f *File) Tensor(name string) ([]float32, []int, error) {
+	t, err := f.find(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	values := make([]float32, t.elements())
+	if err := f.read(name, t, 0, values); err != nil {
+		return nil, nil, err
+	}
+	return values, slices.Clone(t.Shape), nil
+}
+
+// Rows fills dst with the rows of the tensor called name from row on (its first
+// axis; all others are one row). len(dst) must be a multiple of the row's length.
+func (f *File) Rows(name string, row int, dst []float32) error {
+	t, err := f.find(name)
+	if err != nil {
+		return err
+	}
+	n := 1
+	for _, d := range t.Shape[min(1, len(t.Shape)):] {
+		n *= d
+	}
+	if n == 0 && len(dst) == 0 {
+		return nil
+	}
+	if n == 0 || row < 0 || len(dst)%n != 0 || row+len(dst)/n > t.elements()/n {
+		return fmt.Errorf("read %s: tensor %q: rows from %d into %d values: shape is %v", f.path, name, row, len(dst), t.Shape)
+	}
+	return f.read(name, t, row*n, dst)
+}
+
+func (f *File) find(name string) (tensor, error) {
+	t, ok := f.tensors[name]
+	if !ok {
+		return t, fmt.Errorf("read %s: tensor %q: not in the file", f.path, name)
+	}
+	return t, nil
+}
+
+// decoders turn bytes into values.
+var decoders = map[DType]func(dst []float32, src []byte){
+	F32:  decodeF32,
+	F16:  decodeF16,
+	BF16: decodeBF16,
+}
+
+func decodeF32(dst []float32, src []byte) {
+	for i := range dst {
+		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
+	}
+}
+
+func decodeF16(dst []float32, src []byte) {
+	for i := range dst {
+		dst[i] = half.FromF16(binary.LittleEndian.Uint16(src[2*i:]))
+	}
+}
+
+func decodeBF16(dst []float32, src []byte) {
+	for i := range dst {
+		dst[i] = half.FromBF16(binary.LittleEndian.Uint16(src[2*i:]))
+	}
+}
+
+// chunkValues is what one goroutine reads at a time: raw and decoded values
+// together stay in a core's cache.
+const chunkValues = 1 << 16
+
+// read decodes len(dst) values from value on, in parallel.
+func (f *File) read(name string, t tensor, from int, dst []float32) error {
+	decode, ok := decoders[t.DType]
+	if !ok {
+		return fmt.Errorf("read %s: tensor %q: dtype %s: want F32, F16 or BF16", f.path, name, t.DType)
+	}
+	width := int(sizes[t.DType])
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for at := 0; at < len(dst); at += chunkValues {
+		part := dst[at:min(at+chunkValues, len(dst))]
+		g.Go(func() error {
+			raw := make([]byte, len(part)*width)
+			if _, err := f.file.ReadAt(raw, t.Offsets[0]+int64((from+at)*width)); err != nil {
+				return err
+			}
+			decode(part, raw)
+			if i := half.NotFinite(part); i >= 0 {
+				return fmt.Errorf("value %d is %v: want finite numbers", from+at+i, part[i])
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("read %s: tensor %q: %w", f.path, name, err)
+	}
+	return nil
+}
