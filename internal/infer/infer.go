@@ -1,0 +1,172 @@
+// Package infer plays a model in-process: an Engine is an agent.Policy whose
+// concurrent sessions share one model by continuous batching.
+//
+// One goroutine owns the model. Each of its steps takes, from every session
+// that has a turn to play, the tokens that the model has not seen yet (a chunk
+// of the prompt, or the one token sampled last), runs them as one ragged batch,
+// and samples a token for those that are up to date. A session keeps its keys
+// and values from turn to turn, so that only new tokens are run.
+//
+// I1: a session's tokens depend on its prompt, its seed and what it observed
+// alone, never on what else is in the batch: rows are independent (D2 of package
+// device) and each sampled token takes one number from the session's own stream.
+// I2: what was sampled is kept as sampled. Observed messages are encoded once,
+// when they arrive, and appended; nothing is encoded again.
+package infer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"agentmill/internal/agent"
+	"agentmill/internal/chat"
+	"agentmill/internal/clock"
+	"agentmill/internal/model"
+	"agentmill/internal/traj"
+)
+
+// A Codec turns conversations into tokens and sampled tokens into text, as the
+// model's family writes them.
+type Codec interface {
+	// EncodePrompt encodes a conversation up to where the first assistant turn
+	// begins, its header included.
+	EncodePrompt(messages []chat.Message, tools []chat.Tool) []int32
+	// EncodeObserved encodes what follows an assistant turn's end-of-turn token,
+	// up to where the next one begins, its header included.
+	EncodeObserved(messages []chat.Message) []int32
+	Decode(ids []int32) string
+	// EndOfTurn is the token by which the model ends its turn.
+	EndOfTurn() int32
+}
+
+// A Config says what an Engine plays and how large it may get. Keys and values
+// take at most Sessions × Context positions.
+type Config struct {
+	Model       model.Model
+	Codec       Codec
+	Policy      traj.Policy
+	Context     int // most tokens of a session; 0: as many as the model has positions
+	Sessions    int // most live sessions, others wait in Begin; 0: 32
+	BatchTokens int // most tokens of one step; 0: 512
+	Clock       clock.Clock
+}
+
+// An Engine is an agent.Policy over one model.
+type Engine struct {
+	cfg     Config
+	slots   chan struct{} // one entry a live session
+	jobs    chan job
+	quit    chan struct{}
+	stopped chan struct{}
+}
+
+var _ agent.Policy = (*Engine)(nil)
+
+// errClosed is what calls return after Close.
+var errClosed = errors.New("the engine is closed")
+
+// New starts an engine. It owns the model until Close.
+func New(cfg Config) *Engine {
+	if limit := cfg.Model.Config().MaxPositionEmbeddings; cfg.Context <= 0 || cfg.Context > limit {
+		cfg.Context = limit
+	}
+	if cfg.Sessions <= 0 {
+		cfg.Sessions = 32
+	}
+	if cfg.BatchTokens <= 0 {
+		cfg.BatchTokens = 512
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = clock.Real()
+	}
+	e := &Engine{
+		cfg: cfg, slots: make(chan struct{}, cfg.Sessions),
+		jobs: make(chan job), quit: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	go e.schedule()
+	return e
+}
+
+// Info names the policy in records.
+func (e *Engine) Info() traj.Policy { return e.cfg.Policy }
+
+// Begin starts one attempt. It waits while too many others are live.
+func (e *Engine) Begin(ctx context.Context, task agent.Task) (agent.Session, error) {
+	if err := checkSampling(task.Sampling); err != nil {
+		return nil, err
+	}
+	select {
+	case e.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-e.stopped:
+		return nil, errClosed
+	}
+	return newSession(e, task), nil
+}
+
+// Close ends all sessions and frees the model.
+func (e *Engine) Close() error {
+	select {
+	case <-e.quit:
+	default:
+		close(e.quit)
+	}
+	<-e.stopped
+	return nil
+}
+
+// LogProbs returns the log-probability of each marked token of ids at
+// temperature 1. The first token cannot be marked.
+func (e *Engine) LogProbs(ctx context.Context, ids []int32, mask []bool) ([]float32, error) {
+	batch, err := model.Pack([]model.Sample{{IDs: ids, Trained: mask}})
+	if err != nil {
+		return nil, err
+	}
+	if err := batch.Check(e.cfg.Model.Config()); err != nil {
+		return nil, fmt.Errorf("score: %w", err)
+	}
+	logp := make([]float32, len(batch.Targets))
+	err = e.do(ctx, func() { e.cfg.Model.Forward(batch, logp, false) })
+	return logp, err
+}
+
+// do runs f on the goroutine that owns the model.
+func (e *Engine) do(ctx context.Context, f func()) error {
+	done := make(chan struct{})
+	if err := e.post(ctx, job{run: func() { f(); close(done) }}); err != nil {
+		return err
+	}
+	<-done
+	return nil
+}
+
+// post hands a job to the scheduler.
+func (e *Engine) post(ctx context.Context, j job) error {
+	select {
+	case e.jobs <- j:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-e.stopped:
+		return errClosed
+	}
+}
+
+// checkSampling refuses what cannot be sampled from.
+func checkSampling(s traj.Sampling) error {
+	switch {
+	case !(s.Temperature >= 0):
+		return fmt.Errorf("temperature is %v: want at least 0", s.Temperature)
+	case !(s.TopP >= 0 && s.TopP <= 1):
+		return fmt.Errorf("top_p is %v: want 0 to 1 (0 and 1: off)", s.TopP)
+	case s.TopK < 0:
+		return fmt.Errorf("top_k is %d: want at least 0 (0: off)", s.TopK)
+	}
+	return nil
+}
+
+// clone copies the first n values of v.
+func clone[T any](v []T, n int) []T { return slices.Clone(v[:n]) }

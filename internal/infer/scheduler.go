@@ -1,0 +1,157 @@
+package infer
+
+import (
+	"agentmill/internal/device"
+	"agentmill/internal/model"
+)
+
+// A job is what the scheduler is asked for: a turn to play, or something to run
+// between two steps.
+type job struct {
+	turn *turn
+	run  func()
+}
+
+// A scheduler plays turns. Only its own goroutine uses it.
+type scheduler struct {
+	engine  *Engine
+	model   model.Model
+	sampler *sampler
+	active  []*turn
+	ready   []*turn // those of this step that are up to date
+	batch   model.Batch
+}
+
+// schedule is the goroutine that owns the model.
+func (e *Engine) schedule() {
+	defer close(e.stopped)
+	s := &scheduler{engine: e, model: e.cfg.Model, sampler: newSampler(e.cfg.Model)}
+	defer s.close()
+	for s.collect() {
+		s.dropCancelled()
+		if len(s.active) > 0 {
+			s.step()
+		}
+	}
+}
+
+// collect takes in new jobs. It waits for one only when there is nothing to
+// play. It returns false when the engine is closed.
+func (s *scheduler) collect() bool {
+	for {
+		if len(s.active) == 0 {
+			select {
+			case j := <-s.engine.jobs:
+				s.accept(j)
+			case <-s.engine.quit:
+				return false
+			}
+			continue
+		}
+		select {
+		case j := <-s.engine.jobs:
+			s.accept(j)
+		case <-s.engine.quit:
+			return false
+		default:
+			return true
+		}
+	}
+}
+
+func (s *scheduler) accept(j job) {
+	if j.run != nil {
+		j.run()
+		return
+	}
+	if j.turn.session.cache == nil {
+		j.turn.session.cache = s.model.NewCache(s.engine.cfg.Context)
+	}
+	s.active = append(s.active, j.turn)
+}
+
+// dropCancelled ends the turns nobody waits for.
+func (s *scheduler) dropCancelled() {
+	s.keep(func(t *turn) bool {
+		t.err = t.ctx.Err()
+		return t.err == nil
+	})
+}
+
+// step runs the next tokens of all turns and samples for those up to date.
+func (s *scheduler) step() {
+	s.assemble()
+	logits := s.model.Logits(&s.batch)
+	s.sampler.sample(logits, s.ready)
+	for i, t := range s.ready {
+		if d := &s.sampler.drawn[i]; d.err != nil {
+			t.err = d.err
+		} else {
+			t.over = !t.sampled(d.id, d.logp, d.full)
+		}
+	}
+	s.keep(func(t *turn) bool { return t.err == nil && !t.over })
+}
+
+// assemble fills the batch: first the turns that decode, one token each, then
+// chunks of prompts, as far as the step has room.
+func (s *scheduler) assemble() {
+	b := &s.batch
+	b.IDs, b.Positions, b.Seqs, b.Rows = b.IDs[:0], b.Positions[:0], b.Seqs[:0], b.Rows[:0]
+	s.ready = s.ready[:0]
+	for _, t := range s.active {
+		if len(t.pending()) == 1 {
+			s.add(t)
+		}
+	}
+	for _, t := range s.active {
+		if len(t.pending()) > 1 {
+			s.add(t)
+		}
+	}
+}
+
+// add puts as many of t's pending tokens into the batch as there is room for.
+func (s *scheduler) add(t *turn) {
+	b := &s.batch
+	pending := t.pending()
+	n := min(len(pending), s.engine.cfg.BatchTokens-len(b.IDs))
+	if n <= 0 {
+		return
+	}
+	start := len(b.IDs)
+	b.IDs = append(b.IDs, pending[:n]...)
+	for i := range n {
+		b.Positions = append(b.Positions, int32(t.session.cached+i))
+	}
+	b.Seqs = append(b.Seqs, device.Seq{Start: start, Len: n, Cache: t.session.cache})
+	if n == len(pending) {
+		b.Rows = append(b.Rows, int32(start+n-1))
+		s.ready = append(s.ready, t)
+	}
+	t.session.cached += n
+}
+
+// keep ends the turns for which on is false.
+func (s *scheduler) keep(on func(*turn) bool) {
+	kept := s.active[:0]
+	for _, t := range s.active {
+		if on(t) {
+			kept = append(kept, t)
+		} else {
+			close(t.done)
+		}
+	}
+	clear(s.active[len(kept):])
+	s.active = kept
+}
+
+// close ends all turns and frees the model.
+func (s *scheduler) close() {
+	s.keep(func(t *turn) bool {
+		t.err = errClosed
+		return false
+	})
+	s.sampler.close()
+	s.model.Close()
+}
