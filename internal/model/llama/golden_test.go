@@ -1,0 +1,163 @@
+package llama_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"agentmill/internal/device"
+	"agentmill/internal/model"
+	"agentmill/internal/model/llama"
+	"agentmill/internal/numtest"
+	"agentmill/internal/safetensors"
+)
+
+// A golden is what transformers and PyTorch computed: testdata/golden.safetensors,
+// written by tools/golden/llama.py.
+type golden struct {
+	*safetensors.File
+	t *testing.T
+}
+
+func openGolden(t *testing.T) golden {
+	t.Helper()
+	f, err := safetensors.Open("testdata/golden.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	script, err := os.ReadFile("../../../tools/golden/llama.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(script)
+	meta := f.Metadata()
+	if meta["format"] != "agentmill-golden" || meta["version"] != "1" || meta["script"] != hex.EncodeToString(sum[:]) {
+		t.Fatalf("golden.safetensors was not written by this tools/golden/llama.py: run it again")
+	}
+	return golden{f, t}
+}
+
+func (g golden) get(name string) []float32 {
+	g.t.Helper()
+	v, _, err := g.Tensor(name)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return v
+}
+
+// source holds the starting weights.
+func (g golden) source() model.MapSource {
+	src := model.MapSource{}
+	for _, name := range g.Names() {
+		if rest, ok := strings.CutPrefix(name, "param."); ok {
+			v, shape, err := g.Tensor(name)
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			src[rest] = model.Tensor{Values: v, Shape: shape}
+		}
+	}
+	return src
+}
+
+func (g golden) samples() []model.Sample {
+	var all []model.Sample
+	for i := range 2 {
+		var s model.Sample
+		for _, id := range g.get(fmt.Sprintf("ids.%d", i)) {
+			s.IDs = append(s.IDs, int32(id))
+		}
+		for _, m := range g.get(fmt.Sprintf("mask.%d", i)) {
+			s.Trained = append(s.Trained, m != 0)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// TestGolden compares logits, gradients and ten optimiser steps with PyTorch's.
+// Both sides compute in float32, in another order: the tolerances allow for
+// sums of some hundred rounded terms, grown over ten steps for the last ones.
+func TestGolden(t *testing.T) {
+	g := openGolden(t)
+	cfg, err := model.ParseConfig([]byte(g.Metadata()["config"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := llama.New(cfg, backend(t, ""), g.source(), model.Options{Train: model.TrainFull})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for i, s := range g.samples() {
+		numtest.Close(t, fmt.Sprintf("logits %d", i), logits(m, s.IDs), g.get(fmt.Sprintf("logits.%d", i)), numtest.Tol{Abs: 1e-5, Rel: 1e-5})
+	}
+	losses, norms := train(t, m, g)
+	numtest.Close(t, "losses", losses, g.get("losses"), numtest.Tol{Rel: 1e-4})
+	numtest.Close(t, "norms", norms, g.get("norms"), numtest.Tol{Rel: 1e-3})
+	for _, p := range m.Weights().Params() {
+		numtest.Close(t, "final "+p.Name, download(m, p.Values), g.get("final."+p.Name), numtest.Tol{Abs: 2e-4, Rel: 1e-3})
+	}
+}
+
+// logits of all positions of one sequence, without a cache.
+func logits(m model.Model, ids []int32) []float32 {
+	b := &model.Batch{IDs: ids, Seqs: []device.Seq{{Start: 0, Len: len(ids)}}}
+	for p := range ids {
+		b.Positions = append(b.Positions, int32(p))
+		b.Rows = append(b.Rows, int32(p))
+	}
+	return download(m, m.Logits(b).Buf)
+}
+
+func download(m model.Model, b device.Buffer) []float32 {
+	v := make([]float32, b.Len())
+	m.Weights().Backend.Download(v, b)
+	return v
+}
+
+// train takes ten steps of AdamW with gradients clipped to norm 1, checking the
+// first gradients, and returns losses and gradient norms.
+func train(t *testing.T, m model.Model, g golden) (losses, norms []float32) {
+	t.Helper()
+	batch, err := model.Pack(g.samples())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := m.Weights().Backend
+	n := len(batch.Targets)
+	logp, dlogp := make([]float32, n), make([]float32, n)
+	for i := range dlogp {
+		dlogp[i] = -1 / float32(n)
+	}
+	moments := map[string]device.Buffer{}
+	for step := 1; step <= 10; step++ {
+		m.Weights().ZeroGrads()
+		m.Forward(batch, logp, true)
+		m.Backward(dlogp)
+		squares, loss := 0.0, 0.0
+		for _, p := range m.Weights().Params() {
+			squares += b.SumSquares(p.Grad)
+			if step == 1 {
+				moments["m"+p.Name], moments["v"+p.Name] = b.Alloc(p.Grad.Len()), b.Alloc(p.Grad.Len())
+				numtest.Close(t, "grad "+p.Name, download(m, p.Grad), g.get("grad."+p.Name), numtest.Tol{Abs: 2e-6, Rel: 1e-4})
+			}
+		}
+		for _, l := range logp {
+			loss -= float64(l) / float64(n)
+		}
+		losses, norms = append(losses, float32(loss)), append(norms, float32(math.Sqrt(squares)))
+		h := device.AdamW{LR: 1e-2, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, WeightDecay: 0.1, Step: step, Clip: min(1, 1/math.Sqrt(squares))}
+		for _, p := range m.Weights().Params() {
+			b.AdamW(p.Values, p.Grad, moments["m"+p.Name], moments["v"+p.Name], h)
+		}
+		m.Weights().Repack()
+	}
+	return losses, norms
+}
