@@ -210,7 +210,7 @@ func TestBadRecords(t *testing.T) {
 		{"no question", `{"answer": "a"}`, "stdin:2: question: missing"},
 		{"no answer", `{"question": "q"}`, `stdin:2: answer: missing; an unanswerable question says "answerable": false`},
 		{"torn", `{"question": "q", `, "stdin:2: not valid JSON: unexpected end of JSON input (byte 17)"},
-		{"no object", `[1]`, "stdin:2: is a array, want an object"},
+		{"no object", `[1]`, "stdin:2: is an array, want an object"},
 		{"unknown split", `{"question":"q","answer":"a","split":"dev"}`, `stdin:2: split: is "dev", want train, val or test`},
 		{"id is a list", `{"question":"q","answer":"a","id":[1]}`, "stdin:2: id: is [1], want a string or a number"},
 		{"inner type", `{"question":"q","answer":"a","spans":[{"start":"x"}]}`, "stdin:2: spans.start: is a string, want a whole number"},

@@ -143,7 +143,7 @@ func jsonError(err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &kind):
-		return Badf(fieldPath(kind.Field), "is a %s, want %s", kind.Value, typeName(kind.Type))
+		return Badf(fieldPath(kind.Field), "is %s, want %s", article(kind.Value), typeName(kind.Type))
 	case errors.As(err, &syntax):
 		return Badf("", "not valid JSON: %v (byte %d)", syntax, syntax.Offset)
 	}
@@ -152,6 +152,14 @@ func jsonError(err error) error {
 		return Badf(field, "%s", problem)
 	}
 	return Badf("", "%v", err)
+}
+
+// article puts a or an before the name of a JSON type.
+func article(kind string) string {
+	if strings.IndexByte("aeiou", kind[0]) >= 0 {
+		return "an " + kind
+	}
+	return "a " + kind
 }
 
 // fieldPath drops the names of embedded Go types from the path of a field.
