@@ -1,0 +1,210 @@
+package cpu
+
+import (
+	"math"
+
+	"agentmill/internal/device"
+)
+
+// Attention works by kv head. Its query heads are stacked: row r of a stack is
+// query head r%group of token r/group, so one token alone still fills a tile.
+// Keys lie in panels like a weight and values in rows, both in a cache or in
+// memory of the call, so that scores and outputs are ordinary tiles. A row's
+// scores are all there before its softmax: nothing depends on where tiles begin.
+
+// blockKeys is the most keys of one output tile; blocks start at its multiples.
+const blockKeys = 512
+
+// attentionScratch is the memory of calls without a cache.
+type attentionScratch struct {
+	heads []headKeys
+	tiles []attendTile
+	slab  []float32
+}
+
+// headKeys is one kv head of one sequence of a call.
+type headKeys struct {
+	keyValues
+	seq  int
+	head int
+	past int // keys that were there before
+}
+
+// An attendTile is a unit: rows from to to of the stack of heads[at].
+type attendTile struct{ at, from, to int }
+
+// Attention is causal grouped-query attention; see device.Backend.
+func (b *Backend) Attention(out device.Mat, lse device.Buffer, qkv device.Mat, s device.AttentionShape, seqs []device.Seq, layer int) {
+	call := attentionCall{k: b.k, qkv: view(qkv), s: s, kv: b.kvShape(s), seqs: seqs, scratch: &b.attention}
+	need("Attention", out.Rows == qkv.Rows && qkv.Cols == s.Width() && out.Cols == s.Heads*s.HeadDim)
+	b.prepare(&call, layer)
+	b.jobs.keys.attentionCall = call
+	b.pool.do(&b.jobs.keys, len(b.attention.heads))
+	j := &b.jobs.attend
+	j.attentionCall, j.out, j.lse = call, view(out), data(lse)
+	b.pool.do(j, len(b.attention.tiles))
+}
+
+// An attentionCall is what the jobs of one call share.
+type attentionCall struct {
+	k       *kernels
+	qkv     mat
+	s       device.AttentionShape
+	kv      kvShape
+	seqs    []device.Seq
+	scratch *attentionScratch
+}
+
+func (c *attentionCall) group() int     { return c.s.Heads / c.s.KVHeads }
+func (c *attentionCall) scale() float32 { return float32(1 / math.Sqrt(float64(c.s.HeadDim))) }
+
+// prepare lists heads and tiles and finds the memory of keys and values.
+func (b *Backend) prepare(c *attentionCall, layer int) {
+	a := &b.attention
+	a.heads, a.tiles = a.heads[:0], a.tiles[:0]
+	a.reserve(c)
+	used := 0
+	for i, q := range c.seqs {
+		n := panels(q.Len, c.kv.nr) * c.kv.nr
+		keys, values := c.kv.sizes(n)
+		for h := range c.s.KVHeads {
+			head := headKeys{seq: i, head: h}
+			if q.Cache == nil {
+				own := a.slab[used:][:keys+values]
+				used += keys + values
+				head.keyValues = keyValues{own[:keys], own[keys:]}
+			} else {
+				own := q.Cache.(*cache)
+				own.grow(own.n + q.Len)
+				head.keyValues, head.past = own.at(layer, h), own.n
+			}
+			a.heads = append(a.heads, head)
+		}
+	}
+	a.listTiles(c)
+}
+
+// reserve makes the slab large enough for all sequences without a cache.
+func (a *attentionScratch) reserve(c *attentionCall) {
+	size := 0
+	for _, q := range c.seqs {
+		if q.Cache == nil {
+			keys, values := c.kv.sizes(panels(q.Len, c.kv.nr) * c.kv.nr)
+			size += c.s.KVHeads * (keys + values)
+		}
+	}
+	if len(a.slab) < size {
+		a.slab = alignedFloats(size + size/2)
+	}
+}
+
+// listTiles cuts every stack into tiles, the long ones first.
+func (a *attentionScratch) listTiles(c *attentionCall) {
+	for i := range a.heads {
+		rows := c.seqs[a.heads[i].seq].Len * c.group()
+		parts := panels(rows, c.k.mr)
+		for p := parts - 1; p >= 0; p-- {
+			a.tiles = append(a.tiles, attendTile{i, p * rows / parts, (p + 1) * rows / parts})
+		}
+	}
+}
+
+// A keysJob writes the new keys and values of one head.
+type keysJob struct{ attentionCall }
+
+func (j *keysJob) run(_ *worker, unit int) {
+	h := &j.scratch.heads[unit]
+	seq, dim, nr := j.seqs[h.seq], j.s.HeadDim, j.kv.nr
+	atK := (j.s.Heads + h.head) * dim
+	atV := atK + j.s.KVHeads*dim
+	for t := 0; t < seq.Len; {
+		pos := h.past + t
+		n := min(nr-pos%nr, seq.Len-t) // keys that go to this panel
+		rows := j.qkv.data[(seq.Start+t)*j.qkv.stride:]
+		j.k.transpose(h.keys[pos/nr*nr*dim+pos%nr:], nr, rows[atK:], j.qkv.stride, n, dim)
+		for i := range n {
+			v := h.values[(pos+i)*j.kv.wide:][:j.kv.wide]
+			clear(v[copy(v, rows[i*j.qkv.stride+atV:][:dim]):])
+		}
+		t += n
+	}
+}
+
+// An attendJob computes one tile of stacked rows.
+type attendJob struct {
+	attentionCall
+	out mat
+	lse []float32
+}
+
+func (j *attendJob) run(w *worker, unit int) {
+	u := j.scratch.tiles[unit]
+	h := &j.scratch.heads[u.at]
+	rows, group := u.to-u.from, j.group()
+	keys := h.past + (u.to-1)/group + 1
+	pad := panels(keys, j.kv.nr) * j.kv.nr
+	p := w.floats(slotScores, rows*pad)
+	j.scores(w, p, pad, h, u)
+	o := w.floats(slotOut, rows*j.kv.wide)
+	for r := range rows {
+		n := h.past + (u.from+r)/group + 1
+		row := p[r*pad:][:pad]
+		top := j.k.maxOf(row[:n])
+		sum := j.k.expSum(row[:n], row[:n], 1, -top)
+		clear(row[n:])
+		j.keep(h, u.from+r, top, sum)
+		w.sums[r] = sum
+	}
+	j.weigh(w, o, p, pad, h, rows, keys)
+	for r := range rows {
+		t, head := j.place(h, u.from+r)
+		j.k.scale(j.out.row(t)[head*j.s.HeadDim:][:j.s.HeadDim], 1/w.sums[r], o[r*j.kv.wide:][:j.s.HeadDim])
+	}
+}
+
+// keep stores the log-sum-exp of row r.
+func (j *attendJob) keep(h *headKeys, r int, top, sum float32) {
+	if j.lse == nil {
+		return
+	}
+	t, head := j.place(h, r)
+	j.lse[t*j.s.Heads+head] = top + float32(math.Log(float64(sum)))
+}
+
+// place is the token and query head of row r of a stack.
+func (c *attentionCall) place(h *headKeys, r int) (token, head int) {
+	group := c.group()
+	return c.seqs[h.seq].Start + r/group, h.head*group + r%group
+}
+
+// stack copies scale times the rows of a tile from a matrix with a column per head and dimension.
+func (c *attentionCall) stack(dst []float32, m mat, h *headKeys, u attendTile, scale float32, stride int) {
+	for r := range u.to - u.from {
+		t, head := c.place(h, u.from+r)
+		c.k.scale(dst[r*stride:][:c.s.HeadDim], scale, m.row(t)[head*c.s.HeadDim:][:c.s.HeadDim])
+	}
+}
+
+// scores sets p[rows, pad] to the scaled scores of a tile against all its keys.
+func (c *attentionCall) scores(w *worker, p []float32, pad int, h *headKeys, u attendTile) {
+	dim := c.s.HeadDim
+	q := w.floats(slotQuery, (u.to-u.from)*dim)
+	c.stack(q, c.qkv, h, u, c.scale(), dim)
+	w.tile = tile{aRow: dim, aK: 1, bK: c.kv.nr, cRow: pad, k: dim}
+	for at := 0; at < pad; at += c.kv.nr {
+		w.tile.b = h.keys[at*dim:]
+		c.k.sweep(w, q, p[at:], u.to-u.from, c.kv.nr)
+	}
+}
+
+// weigh sets o[rows, wide] to p[rows, keys]·values.
+func (c *attentionCall) weigh(w *worker, o, p []float32, pad int, h *headKeys, rows, keys int) {
+	wide := c.kv.wide
+	for k0 := 0; k0 < keys; k0 += blockKeys {
+		w.tile = tile{aRow: pad, aK: 1, bK: wide, cRow: wide, k: min(blockKeys, keys-k0), add: k0 > 0}
+		for at := 0; at < wide; at += c.kv.nr {
+			w.tile.b = h.values[k0*wide+at:]
+			c.k.sweep(w, p[k0:], o[at:], rows, c.kv.nr)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package cpu
+
+import (
+	"slices"
+
+	"agentmill/internal/device"
+)
+
+// gradRows is about how many stacked rows the gradient takes at a time: enough
+// steps of k for the gradients of keys and values, few enough for the second cache.
+const gradRows = 48
+
+// AttentionGrad overwrites dqkv from dout.
+func (b *Backend) AttentionGrad(dqkv, dout, out device.Mat, lse device.Buffer, qkv device.Mat, s device.AttentionShape, seqs []device.Seq) {
+	call := attentionCall{k: b.k, qkv: view(qkv), s: s, kv: b.kvShape(s), seqs: seqs, scratch: &b.attention}
+	j := &b.jobs.attendGrad
+	j.attentionCall = call
+	j.dqkv, j.dout, j.out, j.lse = view(dqkv), view(dout), view(out), data(lse)
+	need("AttentionGrad", j.dqkv.rows == qkv.Rows && j.dqkv.cols == s.Width() && len(j.lse) >= qkv.Rows*s.Heads)
+	j.order = j.order[:0]
+	for i := range seqs {
+		for h := range s.KVHeads {
+			j.order = append(j.order, headKeys{seq: i, head: h})
+		}
+	}
+	slices.SortStableFunc(j.order, func(x, y headKeys) int { return seqs[y.seq].Len - seqs[x.seq].Len })
+	b.pool.do(j, len(j.order))
+}
+
+// An attendGradJob computes all gradients of one kv head of one sequence, so
+// that the sums over queries have one order (D3).
+type attendGradJob struct {
+	attentionCall
+	dqkv, dout, out mat
+	lse             []float32
+	order           []headKeys
+}
+
+// A gradHead is the packed state of one unit.
+type gradHead struct {
+	headKeys
+	pad            int       // keys, rounded up to nr
+	valuePanels    []float32 // values in panels, as keys are
+	keyRows        []float32 // keys in rows, as values are
+	dkeys, dvalues []float32 // in rows of wide
+}
+
+func (j *attendGradJob) run(w *worker, unit int) {
+	g := j.pack(w, j.order[unit])
+	rows := j.seqs[g.seq].Len * j.group()
+	step := panels(gradRows, j.k.mr) * j.k.mr
+	for from := 0; from < rows; from += step {
+		j.block(w, g, attendTile{from: from, to: min(from+step, rows)})
+	}
+	j.store(g)
+}
+
+// pack lays out keys and values both ways and clears their gradients.
+func (j *attendGradJob) pack(w *worker, h headKeys) *gradHead {
+	seq, dim, wide, nr := j.seqs[h.seq], j.s.HeadDim, j.kv.wide, j.kv.nr
+	g := &w.grad
+	*g = gradHead{headKeys: h, pad: panels(seq.Len, nr) * nr}
+	slab := w.floats(slotKeys, g.pad*2*dim+g.pad*3*wide)
+	take := func(n int) []float32 {
+		part := slab[:n]
+		slab = slab[n:]
+		return part
+	}
+	g.keys, g.valuePanels = take(g.pad*dim), take(g.pad*dim)
+	g.keyRows, g.dkeys, g.dvalues = take(g.pad*wide), take(g.pad*wide), take(g.pad*wide)
+	clear(g.dkeys)
+	clear(g.dvalues)
+	atK := (j.s.Heads + h.head) * dim
+	atV := atK + j.s.KVHeads*dim
+	for t := 0; t < seq.Len; t += nr {
+		n := min(nr, seq.Len-t)
+		rows := j.qkv.data[(seq.Start+t)*j.qkv.stride:]
+		if n < nr {
+			clear(g.keys[t*dim:][:nr*dim])
+			clear(g.valuePanels[t*dim:][:nr*dim])
+		}
+		j.k.transpose(g.keys[t*dim:], nr, rows[atK:], j.qkv.stride, n, dim)
+		j.k.transpose(g.valuePanels[t*dim:], nr, rows[atV:], j.qkv.stride, n, dim)
+		for i := range n {
+			row := g.keyRows[(t+i)*wide:][:wide]
+			clear(row[copy(row, rows[i*j.qkv.stride+atK:][:dim]):])
+		}
+	}
+	return g
+}
+
+// block takes the rows of u through: probabilities from the log-sum-exp, their
+// gradients, and from both the gradients of queries, keys and values.
+func (j *attendGradJob) block(w *worker, g *gradHead, u attendTile) {
+	rows, dim, wide := u.to-u.from, j.s.HeadDim, j.kv.wide
+	keys := (u.to-1)/j.group() + 1
+	pad := panels(keys, j.kv.nr) * j.kv.nr
+	p, ds := w.floats(slotScores, rows*pad), w.floats(slotDscores, rows*pad)
+	dout, dq := w.floats(slotDout, rows*wide), w.floats(slotOut, rows*wide)
+	clear(dout)
+	j.stack(dout, j.dout, &g.headKeys, u, 1, wide)
+	j.scores(w, p, pad, &g.headKeys, u)
+	w.tile = tile{aRow: wide, aK: 1, bK: j.kv.nr, cRow: pad, k: dim}
+	for at := 0; at < pad; at += j.kv.nr {
+		w.tile.b = g.valuePanels[at*dim:]
+		j.k.sweep(w, dout, ds[at:], rows, j.kv.nr)
+	}
+	for r := range rows {
+		j.rowGrad(p[r*pad:][:pad], ds[r*pad:][:pad], dout[r*wide:][:dim], g, u.from+r)
+	}
+	own := headKeys{keyValues: keyValues{values: g.keyRows}}
+	j.weigh(w, dq, ds, pad, &own, rows, keys)
+	for r := range rows {
+		t, head := j.place(&g.headKeys, u.from+r)
+		j.k.scale(j.dqkv.row(t)[head*dim:][:dim], j.scale(), dq[r*wide:][:dim])
+	}
+	j.spread(w, g.dvalues, p, dout, rows, keys, pad)
+	clear(dq)
+	j.stack(dq, j.qkv, &g.headKeys, u, j.scale(), wide)
+	j.spread(w, g.dkeys, ds, dq, rows, keys, pad)
+}
+
+// rowGrad turns scores into probabilities and their gradients into those of the scores.
+func (j *attendGradJob) rowGrad(p, ds, dout []float32, g *gradHead, r int) {
+	n := r/j.group() + 1
+	t, head := j.place(&g.headKeys, r)
+	delta := j.k.dot(dout, j.out.row(t)[head*j.s.HeadDim:][:j.s.HeadDim])
+	j.k.expMul(p[:n], p[:n], 1, -j.lse[t*j.s.Heads+head], 1)
+	j.k.mulDiff(ds[:n], p[:n], delta)
+	clear(p[n:])
+	clear(ds[n:])
+}
+
+// spread adds p[rows, keys]ᵀ·x[rows, wide] to sum[keys, wide].
+func (j *attendGradJob) spread(w *worker, sum, p, x []float32, rows, keys, pad int) {
+	wide := j.kv.wide
+	w.tile = tile{aRow: 1, aK: pad, bK: wide, cRow: wide, k: rows, add: true}
+	for at := 0; at < wide; at += j.kv.nr {
+		w.tile.b = x[at:]
+		j.k.sweep(w, p, sum[at:], keys, j.kv.nr)
+	}
+}
+
+// store copies the gradients of keys and values to their places.
+func (j *attendGradJob) store(g *gradHead) {
+	seq, dim := j.seqs[g.seq], j.s.HeadDim
+	atK := (j.s.Heads + g.head) * dim
+	atV := atK + j.s.KVHeads*dim
+	for t := range seq.Len {
+		row := j.dqkv.row(seq.Start + t)
+		copy(row[atK:][:dim], g.dkeys[t*j.kv.wide:])
+		copy(row[atV:][:dim], g.dvalues[t*j.kv.wide:])
+	}
+}

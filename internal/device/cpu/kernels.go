@@ -1,0 +1,79 @@
+package cpu
+
+// kernels is one path: the loops that differ between instruction sets. Slices
+// of one call have equal lengths where nothing else is said; y may be x.
+type kernels struct {
+	path string
+	mr   int // most rows of a tile
+	nr   int // columns of a panel
+
+	// gemm multiplies a tile; gemm16 one whose b is packed bfloat16.
+	gemm, gemm16 func(t *tile)
+	// transpose sets dst[c·dstStride+r] = src[r·srcStride+c].
+	transpose func(dst []float32, dstStride int, src []float32, srcStride, rows, cols int)
+	// narrow rounds a panel row pair-wise to bfloat16 in packed order; widen undoes it.
+	narrow func(dst []uint16, src []float32, nr int)
+	widen  func(dst []float32, src []uint16, nr int)
+
+	maxOf   func(x []float32) float32
+	dot     func(x, y []float32) float32
+	dot3    func(x, y, z []float32) float32
+	axpy    func(y []float32, a float32, x []float32)            // y += a·x
+	scale   func(y []float32, a float32, x []float32)            // y = a·x
+	mulAdd  func(y []float32, a float32, x, z []float32)         // y += a·x·z
+	normRow func(y []float32, r float32, x, w []float32)         // y = r·x·w
+	normDx  func(dx []float32, r, c float32, dy, w, x []float32) // dx += r·dy·w − c·x
+	// expSum sets y = exp(scale·x + bias) and returns Σ y; sumExp only the sum.
+	expSum func(y, x []float32, scale, bias float32) float32
+	sumExp func(x []float32, scale, bias float32) float32
+	// expMul sets y = mul·exp(scale·x + bias).
+	expMul func(y, x []float32, scale, bias, mul float32)
+	// mulDiff sets y = x·(y − c).
+	mulDiff func(y, x []float32, c float32)
+
+	swiglu     func(y, gate, up []float32)
+	swigluGrad func(dgate, dup, dy, gate, up []float32)
+	// rotate turns the pairs (x[i], x[i+half]) by the angles of cos and sin.
+	rotate func(x, cos, sin []float32, sign float32)
+
+	sumSquares func(x []float32) float64
+	adamw      func(p, g, m, v []float32, h *adamwConst)
+}
+
+// maxRows is the largest mr of any path.
+const maxRows = 12
+
+// A tile is one call of a matrix kernel: c[rows, nr] = a[rows, k]·b[k, nr], or
+// added to c. Every value is summed in the order of k by multiply-adds that
+// start at zero; c is added last. Strides count values.
+type tile struct {
+	a       []float32
+	aRow    int
+	aK      int
+	b       []float32
+	bK      int
+	c       []float32
+	cRow    int
+	rows, k int
+	add     bool
+	b16     []uint16 // in place of b for gemm16
+}
+
+// adamwConst are the numbers of a step, rounded once.
+type adamwConst struct {
+	clip, beta1, rest1, beta2, rest2 float32 // rest = 1 − beta
+	unbias1, unbias2                 float32 // lr/(1−β1ᵗ) and 1/(1−β2ᵗ)
+	eps, decay                       float32 // decay = lr·wd
+}
+
+var generic = kernels{
+	path: "generic", mr: 4, nr: 16,
+	gemm: gemmGeneric, gemm16: gemm16Generic,
+	transpose: transposeGeneric, narrow: narrowGeneric, widen: widenGeneric,
+	maxOf: maxGeneric, dot: dotGeneric, dot3: dot3Generic,
+	axpy: axpyGeneric, scale: scaleGeneric, mulAdd: mulAddGeneric,
+	normRow: normRowGeneric, normDx: normDxGeneric,
+	expSum: expSumGeneric, sumExp: sumExpGeneric, expMul: expMulGeneric, mulDiff: mulDiffGeneric,
+	swiglu: swigluGeneric, swigluGrad: swigluGradGeneric, rotate: rotateGeneric,
+	sumSquares: sumSquaresGeneric, adamw: adamwGeneric,
+}

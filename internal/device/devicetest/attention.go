@@ -1,0 +1,110 @@
+package devicetest
+
+import (
+	"fmt"
+
+	"agentmill/internal/device"
+	"agentmill/internal/device/cpu/ref"
+)
+
+type attentionCase struct {
+	shape device.AttentionShape
+	lens  []int
+}
+
+var attentionCases = []attentionCase{
+	{device.AttentionShape{Heads: 1, KVHeads: 1, HeadDim: 2}, []int{1}},
+	{device.AttentionShape{Heads: 3, KVHeads: 1, HeadDim: 16}, []int{5, 1, 40}},
+	{device.AttentionShape{Heads: 4, KVHeads: 4, HeadDim: 20}, []int{33, 7}},
+	{device.AttentionShape{Heads: 9, KVHeads: 3, HeadDim: 64}, []int{70, 13}},
+	{device.AttentionShape{Heads: 4, KVHeads: 2, HeadDim: 48}, []int{0, 9}},
+	{device.AttentionShape{Heads: 2, KVHeads: 1, HeadDim: 8}, []int{600}},
+}
+
+func (c attentionCase) rows() (n int) {
+	for _, l := range c.lens {
+		n += l
+	}
+	return n
+}
+
+func (c attentionCase) seqs() (q []device.Seq, r []ref.Span) {
+	at := 0
+	for _, l := range c.lens {
+		q, r = append(q, device.Seq{Start: at, Len: l}), append(r, ref.Span{Start: at, Len: l})
+		at += l
+	}
+	return q, r
+}
+
+func testAttention(s *suite) {
+	for _, c := range attentionCases {
+		s.attention("default", c, 1)
+	}
+}
+
+// testAttentionPeaks has scores far apart, so that most probabilities vanish.
+func testAttentionPeaks(s *suite) {
+	s.attention("peaks", attentionCase{device.AttentionShape{Heads: 2, KVHeads: 1, HeadDim: 32}, []int{50}}, 5)
+}
+
+func (s *suite) attention(kind string, c attentionCase, spread float64) {
+	a, rows := ref.Attention(c.shape), c.rows()
+	outWidth := a.Heads * a.HeadDim
+	qkv, dout := s.values(rows*a.Width(), spread), s.values(rows*outWidth, 1)
+	seqs, spans := c.seqs()
+	out, lse, dqkv := make([]float64, rows*outWidth), make([]float64, rows*a.Heads), make([]float64, len(qkv))
+	ref.Forward(out, lse, wide(qkv), a, spans)
+	ref.Backward(dqkv, wide(dout), out, lse, wide(qkv), a, spans)
+
+	mo, ml, mq := s.mat(make([]float32, rows*outWidth), outWidth), s.b.Alloc(rows*a.Heads), s.mat(qkv, a.Width())
+	s.b.Attention(mo, ml, mq, c.shape, seqs, 0)
+	s.close(kind, fmt.Sprint("out of ", c), s.read(mo), out)
+	s.close(kind, fmt.Sprint("lse of ", c), s.host(ml), lse)
+	again := s.mat(make([]float32, rows*outWidth), outWidth)
+	s.b.Attention(again, nil, mq, c.shape, seqs, 0)
+	s.same("out without lse", s.read(again), s.read(mo))
+	md := s.mat(s.values(len(qkv), 1), a.Width())
+	s.b.AttentionGrad(md, s.mat(dout, outWidth), mo, ml, mq, c.shape, seqs)
+	s.close(kind, fmt.Sprint("dqkv of ", c), s.read(md), dqkv)
+}
+
+// testCache plays sequences in pieces of changing length, two layers at a time,
+// and truncates in between: rows must equal those of one call without a cache, bit by bit (D2).
+func testCache(s *suite) {
+	for _, c := range attentionCases[:4] {
+		a, outWidth := ref.Attention(c.shape), c.shape.Heads*c.shape.HeadDim
+		for _, n := range c.lens {
+			layers := [][]float32{s.values(n*a.Width(), 1), s.values(n*a.Width(), 1)}
+			cache := s.b.NewCache(2, n/3, c.shape)
+			s.play(cache, c.shape, layers, n/2) // forgotten again
+			cache.Truncate(0)
+			for i, got := range s.play(cache, c.shape, layers, n) {
+				whole := s.mat(make([]float32, n*outWidth), outWidth)
+				s.b.Attention(whole, nil, s.mat(layers[i], a.Width()), c.shape, []device.Seq{{Len: n}}, 0)
+				s.same(fmt.Sprintf("layer %d of %v, length %d", i, c, n), got, s.read(whole))
+			}
+			if cache.Len() != n {
+				s.Errorf("cache holds %d positions, want %d", cache.Len(), n)
+			}
+			cache.Free()
+		}
+	}
+}
+
+// play feeds n rows of every layer to a cache in pieces of 1, 2, 3 … and returns what came out.
+func (s *suite) play(cache device.Cache, shape device.AttentionShape, layers [][]float32, n int) [][]float32 {
+	out := make([][]float32, len(layers))
+	width := shape.Width()
+	for from, step := 0, 1; from < n; step++ {
+		to := min(from+step, n)
+		for i, qkv := range layers {
+			m := s.mat(make([]float32, (to-from)*shape.Heads*shape.HeadDim), shape.Heads*shape.HeadDim)
+			s.b.Attention(m, nil, s.mat(qkv[from*width:to*width], width), shape, []device.Seq{{Len: to - from, Cache: cache}}, i)
+			out[i] = append(out[i], s.read(m)...)
+		}
+		cache.Advance(to - from)
+		from = to
+	}
+	return out
+}

@@ -1,0 +1,80 @@
+package devicetest
+
+import (
+	"fmt"
+
+	"agentmill/internal/device"
+	"agentmill/internal/device/cpu/ref"
+)
+
+// shapes are rows, in, out: below, at and above tiles, panels and blocks.
+var shapes = [][3]int{
+	{1, 1, 1}, {1, 64, 32}, {2, 7, 33}, {3, 5, 16}, {5, 129, 31}, {6, 16, 17}, {7, 96, 65},
+	{11, 33, 64}, {12, 40, 100}, {13, 100, 48}, {25, 1, 70}, {37, 770, 40}, {40, 64, 9}, {4, 1600, 35}, {250, 20, 70}, {3, 40, 800},
+}
+
+func testLinear(s *suite) {
+	for _, c := range shapes {
+		rows, in, out := c[0], c[1], c[2]
+		x, w, y := s.values(rows*in, 1), s.values(out*in, 0.3), s.values(rows*out, 1)
+		my := s.mat(y, out)
+		weight := s.weight(w, out, in, device.F32)
+		if weight.Out() != out || weight.In() != in || weight.DType() != device.F32 {
+			s.Errorf("weight says %d×%d, dtype %d", weight.Out(), weight.In(), weight.DType())
+		}
+		want := make([]float64, rows*out)
+		ref.Linear(want, wide(x), wide(w), in, out)
+		s.b.Linear(my, s.mat(x, in), weight, false)
+		s.close("linear", fmt.Sprint("y of ", c), s.read(my), want)
+		ref.Linear(want, wide(x), wide(w), in, out)
+		s.b.Linear(my, s.mat(x, in), weight, true)
+		s.close("linear", fmt.Sprint("added y of ", c), s.read(my), want)
+	}
+}
+
+func testLinearEmpty(s *suite) {
+	w := s.weight(s.values(12, 1), 4, 3, device.F32)
+	empty := device.Mat{Buf: s.b.Alloc(0), Stride: 4}
+	y, x := empty, empty
+	y.Cols, x.Cols = 4, 3
+	s.b.Linear(y, x, w, false)
+	s.b.LinearInputGrad(x, y, w)
+	dw := s.mat(make([]float32, 12), 3)
+	s.b.LinearWeightGrad(dw, y, x)
+	s.same("dw of no rows", s.read(dw), make([]float32, 12))
+}
+
+func testLinearBF16(s *suite) {
+	for _, c := range shapes {
+		rows, in, out := c[0], c[1], c[2]
+		x, w, dy := s.values(rows*in, 1), s.values(out*in, 0.3), s.values(rows*out, 1)
+		weight := s.weight(w, out, in, device.BF16)
+		for i, v := range w {
+			w[i] = ref.BF16(v)
+		}
+		my, mdx := s.mat(make([]float32, rows*out), out), s.mat(make([]float32, rows*in), in)
+		want, wantDx := make([]float64, rows*out), make([]float64, rows*in)
+		ref.Linear(want, wide(x), wide(w), in, out)
+		ref.LinearInputGrad(wantDx, wide(dy), wide(w), in, out)
+		s.b.Linear(my, s.mat(x, in), weight, false)
+		s.b.LinearInputGrad(mdx, s.mat(dy, out), weight)
+		s.close("linear", fmt.Sprint("y of ", c), s.read(my), want)
+		s.close("linear", fmt.Sprint("dx of ", c), s.read(mdx), wantDx)
+	}
+}
+
+func testLinearGrads(s *suite) {
+	for _, c := range shapes {
+		rows, in, out := c[0], c[1], c[2]
+		x, w, dy := s.values(rows*in, 1), s.values(out*in, 0.3), s.values(rows*out, 1)
+		dx, dw := s.values(rows*in, 1), s.values(out*in, 1)
+		mdx, mdw := s.mat(dx, in), s.mat(dw, in)
+		wantDx, wantDw := wide(dx), wide(dw)
+		ref.LinearInputGrad(wantDx, wide(dy), wide(w), in, out)
+		ref.LinearWeightGrad(wantDw, wide(dy), wide(x), in, out)
+		s.b.LinearInputGrad(mdx, s.mat(dy, out), s.weight(w, out, in, device.F32))
+		s.b.LinearWeightGrad(mdw, s.mat(dy, out), s.mat(x, in))
+		s.close("linear", fmt.Sprint("dx of ", c), s.read(mdx), wantDx)
+		s.close("linear", fmt.Sprint("dw of ", c), s.read(mdw), wantDw)
+	}
+}
