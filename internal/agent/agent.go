@@ -45,7 +45,7 @@ type Session interface {
 }
 
 // A Reply is one assistant turn: its text as written, and what it cost. A
-// policy that acts by structured calls (the expert, a remote server) fills
+// policy that acts by structured calls (a remote server with native ones) fills
 // Calls, and Text is their rendering in the tool format.
 type Reply struct {
 	Text  string

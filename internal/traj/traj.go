@@ -163,6 +163,22 @@ func GroupID(questionID, policyHash string, seed uint64) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// RowID is the id of one part of one attempt: 16 hex digits of a hash.
+func RowID(group string, attempt, part int) string {
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%s\x00%d\x00%d", group, attempt, part)))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Bad reports whether a call's error is one of rubric rows 1 to 3, which end
+// an attempt under --on-bad-call stop.
+func (c *Call) Bad() bool {
+	switch c.Error {
+	case ErrUnparsable, ErrUnknownTool, ErrBadArgs, ErrNoCall:
+		return true
+	}
+	return false
+}
+
 // Check returns an error that names the first broken invariant of t, or nil.
 func (t *Trajectory) Check() error {
 	n := len(t.TokenIDs)
