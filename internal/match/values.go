@@ -1,0 +1,349 @@
+package match
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// judgeValues compares token by token: with any of the gold answers, then looks
+// whether the answer hedges.
+func judgeValues(g Gold, answer string) Result {
+	asked, said := read(g.Question), read(answer)
+	every := forms(g.Answers)
+	golds := read(strings.Join(every, " ; "))
+	for _, form := range every {
+		gold := read(form)
+		if len(gold.tokens) == 0 {
+			continue
+		}
+		at, why := says(asked, gold, said)
+		if why == "" {
+			continue
+		}
+		if refusal := hedge(asked, golds, said, at); refusal != "" {
+			return Result{Hedged: true, Why: refusal}
+		}
+		return Result{Correct: true, Why: why}
+	}
+	return Result{Why: "does not say the gold answer"}
+}
+
+// forms are the gold answers, each also without what stands in parentheses, and
+// the abbreviation alone where it is one of what stands before it.
+func forms(golds []string) []string {
+	var out []string
+	for _, gold := range golds {
+		out = append(out, gold)
+		i, j := strings.IndexByte(gold, '('), strings.LastIndexByte(gold, ')')
+		if i <= 0 || j < i {
+			continue
+		}
+		out = append(out, gold[:i]+gold[j+1:])
+		if abbreviates(gold[i+1:j], gold[:i]) {
+			out = append(out, gold[i+1:j])
+		}
+	}
+	return out
+}
+
+// abbreviates says whether short is the capitals of long's words, or of the
+// parts of them: ADP of adenosine diphosphate.
+func abbreviates(short, long string) bool {
+	if len(short) < 2 || short != strings.ToUpper(short) || strings.ContainsAny(short, " 0123456789") {
+		return false
+	}
+	long = strings.ToUpper(long)
+	if long == "" || long[0] != short[0] {
+		return false
+	}
+	for _, c := range []byte(short) {
+		i := strings.IndexByte(long, c)
+		if i < 0 {
+			return false
+		}
+		long = long[i+1:]
+	}
+	return true
+}
+
+// says returns where and why the text says the gold, or "" if it does not. The
+// place is the tokens of said that were matched.
+func says(asked, gold, said text) (at []int, why string) {
+	want, have := content(gold.tokens), content(said.tokens)
+	match := align(want, have)
+	places := positions(have, match)
+	missingValue, values, words, wordsFound := false, 0, 0, 0
+	for i, w := range want {
+		if w.kind != word && !w.soft {
+			values++
+			missingValue = missingValue || match[i] < 0
+			continue
+		}
+		words++
+		if match[i] >= 0 {
+			wordsFound++
+		}
+	}
+	found := len(places)
+	switch {
+	case missingValue:
+		return nil, ""
+	case found == len(want) && (len(want) == len(have)):
+		return places, "equal"
+	case found == len(want) && ordered(match):
+		return places, "contained"
+	case values > 0 && (values >= words || 2*wordsFound >= words):
+		return places, "all values are there"
+	case found == len(want) && len(want) > 1:
+		return places, "all words are there"
+	}
+	if at := shortName(gold.folded, want, have); at != nil {
+		return at, "first and last name"
+	}
+	if at := squashed(want, have); at != nil && joined(want) != "\x00" {
+		return at, "equal but for blanks"
+	}
+	rest := without(have, content(asked.tokens), match)
+	if score := 2 * float64(found) / float64(len(want)+rest); score >= .6 {
+		return places, "most words are there"
+	}
+	return nil, ""
+}
+
+// content drops little words, unless nothing else would be left.
+func content(tokens []token) []token {
+	var out []token
+	for _, t := range tokens {
+		if t.kind != word || !stops[t.text] {
+			out = append(out, t)
+		}
+	}
+	if len(out) == 0 {
+		return tokens
+	}
+	return out
+}
+
+var stops = func() map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields("a an the of in on at to for by with and is was were are be been it they he she i we you my our your their his her its that this there as per about approximately around roughly approx circa some mr mrs ms has have had did do does will would") {
+		out[stem(w)] = true
+	}
+	return out
+}()
+
+// align gives each wanted token a token of the answer, in order where it can: a
+// run of the whole gold first, else the first free fit.
+func align(want, have []token) []int {
+	for from := 0; from+len(want) <= len(have); from++ {
+		if run := runAt(want, have, from); run != nil {
+			return run
+		}
+	}
+	used := make([]bool, len(have))
+	match := make([]int, len(want))
+	for i, w := range want {
+		match[i] = -1
+		for j, h := range have {
+			if !used[j] && w.fits(h) {
+				match[i], used[j] = j, true
+				break
+			}
+		}
+	}
+	return match
+}
+
+func runAt(want, have []token, from int) []int {
+	run := make([]int, len(want))
+	for i, w := range want {
+		if !w.fits(have[from+i]) {
+			return nil
+		}
+		run[i] = from + i
+	}
+	return run
+}
+
+// ordered says whether the matched tokens follow each other without a gap.
+func ordered(match []int) bool {
+	for i := 1; i < len(match); i++ {
+		if match[i] != match[i-1]+1 {
+			return false
+		}
+	}
+	return true
+}
+
+// shortName finds a name of three or four words without its middle: Richard
+// Armitage or R. Armitage for Richard Crispin Armitage.
+func shortName(gold string, want, have []token) []int {
+	if len(want) < 3 || len(want) > 4 || strings.ContainsAny(gold, ",;/") || !capitals(gold, len(want)) {
+		return nil
+	}
+	first, last := want[0], want[len(want)-1]
+	for j := 1; j < len(have); j++ {
+		f := have[j-1]
+		if f.kind == word && last.fits(have[j]) && (first.fits(f) || len(f.text) <= 2 && f.text[0] == first.text[0]) {
+			return []int{f.start, have[j].start}
+		}
+	}
+	return nil
+}
+
+// capitals says whether a text is n words that all begin with a capital.
+func capitals(s string, n int) bool {
+	fields := strings.Fields(s)
+	for _, f := range fields {
+		if f[0] < 'A' || f[0] > 'Z' {
+			return false
+		}
+	}
+	return len(fields) == n
+}
+
+// positions are the places in the folded text of what was matched.
+func positions(have []token, match []int) []int {
+	var out []int
+	for _, j := range match {
+		if j >= 0 {
+			out = append(out, have[j].start)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// without counts the answer's tokens, those left out that only repeat the
+// question and matched nothing.
+func without(have, asked []token, match []int) int {
+	n := 0
+	for j, h := range have {
+		repeats := slices.ContainsFunc(asked, h.fits) && !slices.Contains(match, j)
+		if !repeats {
+			n++
+		}
+	}
+	return n
+}
+
+// fits says whether an answer's token says what the gold's token says.
+func (t token) fits(a token) bool {
+	switch {
+	case t.kind == word && a.kind == word:
+		return t.text == a.text || nearly(t.text, a.text) || akin(t.text, a.text)
+	case t.kind == number && a.kind == number:
+		return t.sameNumber(a)
+	case t.kind == date && a.kind == date:
+		return t.sameDate(a)
+	case t.kind == clock && a.kind == clock:
+		return t.sameTime(a)
+	case t.kind == phone && a.kind == phone:
+		return len(t.text) >= 4 && len(a.text) >= 4 && (strings.HasSuffix(t.text, a.text) || strings.HasSuffix(a.text, t.text))
+	case t.kind == number && a.kind == date:
+		return t.unit == "" && (!t.nth && a.year == int(t.value) || t.nth && a.day == int(t.value))
+	case t.kind == date && a.kind == number:
+		return a.unit == "" && (a.nth && t.day == int(a.value) || t.month == 0 && t.year == int(a.value))
+	case t.kind == clock && a.kind == number:
+		return a.unit == "" && !a.nth && t.minutes%(12*60) == int(a.value)%12*60 && a.value <= 12
+	case t.kind == number && a.kind == clock:
+		return t.unit == "" && !t.nth && a.minutes%(12*60) == int(t.value)%12*60 && t.value <= 12
+	}
+	return false
+}
+
+func (t token) sameNumber(a token) bool {
+	if t.unit != "" && a.unit != "" {
+		return t.unit == a.unit && equal(t.value, a.value)
+	}
+	return equal(t.bare, a.bare)
+}
+
+// equal allows for the rounding of unit conversion, no more.
+func equal(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(math.Abs(a), math.Abs(b)) }
+
+// sameDate wants day and month where the gold says them; a year may be missing
+// on either side.
+func (t token) sameDate(a token) bool {
+	if t.month != a.month && t.month != 0 || a.year != 0 && t.year != 0 && a.year != t.year {
+		return false
+	}
+	if t.short != 0 || a.short != 0 {
+		return t.shortFits(a) || a.shortFits(t)
+	}
+	return t.day == 0 || t.day == a.day
+}
+
+func (t token) shortFits(a token) bool {
+	return t.short != 0 && (t.short == a.short || t.short == a.day || a.year != 0 && t.short == a.year%100)
+}
+
+func (t token) sameTime(a token) bool {
+	if t.half && a.half {
+		return t.minutes == a.minutes
+	}
+	return t.minutes%(12*60) == a.minutes%(12*60)
+}
+
+// akin says whether two long words are forms of one: sharecropper and
+// sharecropping.
+func akin(a, b string) bool {
+	const stemLength = 7
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n >= stemLength && 4*n >= 3*max(len(a), len(b))
+}
+
+// squashed finds the gold's letters where the answer sets blanks otherwise:
+// Abid Ali and Abidali.
+func squashed(want, have []token) []int {
+	gold := joined(want)
+	for i := range have {
+		for j := i + 1; j <= len(have) && j-i <= len(want)+2; j++ {
+			if j-i != len(want) && joined(have[i:j]) == gold {
+				return []int{have[i].start, have[j-1].start}
+			}
+		}
+	}
+	return nil
+}
+
+// joined is the letters of tokens that are all words, and long enough to be
+// recognised; otherwise nothing that equals anything.
+func joined(tokens []token) string {
+	const enough = 6
+	var b strings.Builder
+	for _, t := range tokens {
+		if t.kind != word {
+			return "\x00"
+		}
+		b.WriteString(t.text)
+	}
+	if b.Len() < enough {
+		return "\x00"
+	}
+	return b.String()
+}
+
+// nearly allows one slip in a long word: a letter more, less, other or swapped.
+func nearly(a, b string) bool {
+	const long = 6
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(a) < long || len(b)-len(a) > 1 || a[0] != b[0] {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if len(a) == len(b) {
+		swapped := i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+		return i == len(a) || a[i+1:] == b[i+1:] || swapped
+	}
+	return a[i:] == b[i+1:]
+}
