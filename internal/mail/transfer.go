@@ -1,0 +1,138 @@
+package mail
+
+import (
+	"bytes"
+	"encoding/base64"
+)
+
+// decodeQuotedPrintable undoes quoted-printable. What is not an escape stays as
+// it is, so it never fails: real mail has '=' alone and raw 8-bit bytes.
+func decodeQuotedPrintable(b []byte) []byte {
+	if bytes.IndexByte(b, '=') < 0 {
+		return b
+	}
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		if b[i] != '=' {
+			out = append(out, b[i])
+			continue
+		}
+		if n := softBreak(b[i+1:]); n >= 0 {
+			i += n
+			continue
+		}
+		if i+2 < len(b) {
+			if hi, lo := unhex(b[i+1]), unhex(b[i+2]); hi >= 0 && lo >= 0 {
+				out = append(out, byte(hi<<4|lo))
+				i += 2
+				continue
+			}
+		}
+		out = append(out, '=')
+	}
+	return out
+}
+
+// softBreak returns the length of blanks and a line end that follow a '=', or
+// -1. The end of the text counts as a line end.
+func softBreak(b []byte) int {
+	for i, c := range b {
+		switch c {
+		case ' ', '\t', '\r':
+		case '\n':
+			return i + 1
+		default:
+			return -1
+		}
+	}
+	return len(b)
+}
+
+func unhex(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return int(c - '0')
+	case c >= 'A' && c <= 'F':
+		return int(c-'A') + 10
+	case c >= 'a' && c <= 'f':
+		return int(c-'a') + 10
+	}
+	return -1
+}
+
+// decodeBase64 decodes as much as there is. Blanks inside, missing padding and
+// a text behind the data (a list's footer) are damage, not the end.
+func decodeBase64(b []byte) (decoded []byte, damaged bool) {
+	data := make([]byte, 0, len(b))
+	for len(b) > 0 {
+		var line []byte
+		line, b = cutLine(b)
+		kept, odd := base64Bytes(line)
+		if odd*10 > len(line) { // plainly no base64
+			damaged = true
+			break
+		}
+		damaged = damaged || odd > 0
+		data = append(data, kept...)
+	}
+	if end := bytes.IndexByte(data, '='); end >= 0 {
+		data = data[:end]
+	} else if len(data)%4 != 0 {
+		damaged = true
+	}
+	if len(data)%4 == 1 { // one sextet is no byte
+		data, damaged = data[:len(data)-1], true
+	}
+	decoded = make([]byte, base64.RawStdEncoding.DecodedLen(len(data)))
+	n, err := base64.RawStdEncoding.Decode(decoded, data)
+	return decoded[:n], damaged || err != nil
+}
+
+// base64Bytes returns the bytes of the alphabet, '=' included, and how many
+// others lie between them.
+func base64Bytes(line []byte) (kept []byte, odd int) {
+	line = bytes.TrimSpace(line)
+	for _, c := range line {
+		if c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '=' {
+			kept = append(kept, c)
+		} else {
+			odd++
+		}
+	}
+	return kept, odd
+}
+
+// repairResidue removes what a lost quoted-printable label left in a text:
+// escapes at line ends, soft breaks, and the escapes =3D and =09. It touches
+// nothing unless some line ends in "=20", and no other escape inside a line,
+// where "x=20" is more likely a formula.
+func repairResidue(s []byte) (repaired []byte, found bool) {
+	if !bytes.Contains(s, []byte("=20\n")) && !bytes.HasSuffix(s, []byte("=20")) {
+		return s, false
+	}
+	out := make([]byte, 0, len(s))
+	for len(s) > 0 {
+		var line []byte
+		line, s = cutLine(s)
+		for _, residue := range []string{"=3D", "=09"} {
+			line = bytes.ReplaceAll(line, []byte(residue), decodeQuotedPrintable([]byte(residue)))
+		}
+		out = append(out, lineEnd(line)...)
+		if !bytes.HasSuffix(line, []byte("=")) && s != nil {
+			out = append(out, '\n')
+		}
+	}
+	return out, true
+}
+
+// lineEnd drops a soft break and decodes an escape at the end of a line.
+func lineEnd(line []byte) []byte {
+	if bytes.HasSuffix(line, []byte("=")) {
+		return line[:len(line)-1]
+	}
+	n := len(line) - 3
+	if n < 0 || line[n] != '=' || unhex(line[n+1]) < 0 || unhex(line[n+2]) < 0 {
+		return line
+	}
+	return bytes.TrimRight(append(line[:n:n], decodeQuotedPrintable(line[n:])...), " ")
+}
