@@ -77,24 +77,10 @@ func (f *File) Tensor(name string) ([]float32, []int, error) {
 		return nil, nil, err
 	}
 	values := make([]float32, t.elements())
-	if err := f.read(t, 0, values); err != nil {
+	if err := f.read(t, values); err != nil {
 		return nil, nil, err
 	}
 	return values, slices.Clone(t.shape), nil
-}
-
-// Rows fills dst with the rows of the tensor called name from row on (its first
-// axis; all others are one row). len(dst) must be a multiple of the row's length.
-func (f *File) Rows(name string, row int, dst []float32) error {
-	t, err := f.find(name)
-	if err != nil {
-		return err
-	}
-	n := t.rowLen()
-	if row < 0 || len(dst)%n != 0 || row+len(dst)/n > t.elements()/n || row*n%t.kind.block != 0 || len(dst)%t.kind.block != 0 {
-		return fmt.Errorf("read %s: tensor %q: rows from %d into %d values: shape is %v", f.path, name, row, len(dst), t.shape)
-	}
-	return f.read(t, row*n, dst)
 }
 
 func (f *File) find(name string) (*tensor, error) {
@@ -109,13 +95,13 @@ func (f *File) find(name string) (*tensor, error) {
 // together stay in a core's cache. It is a multiple of every block size.
 const chunkValues = 1 << 16
 
-// read dequantises len(dst) values from value on, in parallel.
-func (f *File) read(t *tensor, from int, dst []float32) error {
+// read dequantises all values of t into dst, in parallel.
+func (f *File) read(t *tensor, dst []float32) error {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for at := 0; at < len(dst); at += chunkValues {
 		part := dst[at:min(at+chunkValues, len(dst))]
-		g.Go(func() error { return f.readChunk(t, from+at, part) })
+		g.Go(func() error { return f.readChunk(t, at, part) })
 	}
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("read %s: tensor %q: %w", f.path, t.name, err)

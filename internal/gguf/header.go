@@ -40,8 +40,6 @@ func (t *tensor) elements() int {
 	return n
 }
 
-func (t *tensor) rowLen() int { return max(t.elements()/max(t.shape[0], 1), 1) }
-
 func (t *tensor) size() int64 { return int64(t.elements()) / int64(t.kind.block) * int64(t.kind.bytes) }
 
 // readHeader parses the header of a file of size bytes.

@@ -77,30 +77,10 @@ func (f *File) Tensor(name string) ([]float32, []int, error) {
 		return nil, nil, err
 	}
 	values := make([]float32, t.elements())
-	if err := f.read(name, t, 0, values); err != nil {
+	if err := f.read(name, t, values); err != nil {
 		return nil, nil, err
 	}
 	return values, slices.Clone(t.Shape), nil
-}
-
-// Rows fills dst with the rows of the tensor called name from row on (its first
-// axis; all others are one row). len(dst) must be a multiple of the row's length.
-func (f *File) Rows(name string, row int, dst []float32) error {
-	t, err := f.find(name)
-	if err != nil {
-		return err
-	}
-	n := 1
-	for _, d := range t.Shape[min(1, len(t.Shape)):] {
-		n *= d
-	}
-	if n == 0 && len(dst) == 0 {
-		return nil
-	}
-	if n == 0 || row < 0 || len(dst)%n != 0 || row+len(dst)/n > t.elements()/n {
-		return fmt.Errorf("read %s: tensor %q: rows from %d into %d values: shape is %v", f.path, name, row, len(dst), t.Shape)
-	}
-	return f.read(name, t, row*n, dst)
 }
 
 func (f *File) find(name string) (tensor, error) {
@@ -140,8 +120,8 @@ func decodeBF16(dst []float32, src []byte) {
 // together stay in a core's cache.
 const chunkValues = 1 << 16
 
-// read decodes len(dst) values from value on, in parallel.
-func (f *File) read(name string, t tensor, from int, dst []float32) error {
+// read decodes all values of t into dst, in parallel.
+func (f *File) read(name string, t tensor, dst []float32) error {
 	decode, ok := decoders[t.DType]
 	if !ok {
 		return fmt.Errorf("read %s: tensor %q: dtype %s: want F32, F16 or BF16", f.path, name, t.DType)
@@ -153,12 +133,12 @@ func (f *File) read(name string, t tensor, from int, dst []float32) error {
 		part := dst[at:min(at+chunkValues, len(dst))]
 		g.Go(func() error {
 			raw := make([]byte, len(part)*width)
-			if _, err := f.file.ReadAt(raw, t.Offsets[0]+int64((from+at)*width)); err != nil {
+			if _, err := f.file.ReadAt(raw, t.Offsets[0]+int64(at*width)); err != nil {
 				return err
 			}
 			decode(part, raw)
 			if i := half.NotFinite(part); i >= 0 {
-				return fmt.Errorf("value %d is %v: want finite numbers", from+at+i, part[i])
+				return fmt.Errorf("value %d is %v: want finite numbers", at+i, part[i])
 			}
 			return nil
 		})

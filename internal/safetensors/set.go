@@ -129,15 +129,6 @@ func (s *Set) Tensor(name string) ([]float32, []int, error) {
 	return f.Tensor(name)
 }
 
-// Rows fills dst with rows of the tensor called name, as File.Rows.
-func (s *Set) Rows(name string, row int, dst []float32) error {
-	f, err := s.file(name)
-	if err != nil {
-		return err
-	}
-	return f.Rows(name, row, dst)
-}
-
 func (s *Set) file(name string) (*File, error) {
 	if f := s.in[name]; f != nil {
 		return f, nil

@@ -1,0 +1,74 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"agentmill/internal/atomicfile"
+	"agentmill/internal/safetensors"
+)
+
+const (
+	trainerDir   = "trainer"
+	trainerState = "state.json"
+	trainerFile  = "trainer.safetensors"
+)
+
+// A Trainer is what training goes on with: float32 master values and optimiser
+// moments as tensors, random state and data cursor as JSON. The names are the
+// trainer's own.
+type Trainer struct {
+	State   any
+	Tensors []safetensors.Entry
+}
+
+func (t *Trainer) write(dir string) error {
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return err
+	}
+	state, err := encodeJSON(t.State)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(filepath.Join(dir, trainerState), state); err != nil {
+		return err
+	}
+	_, err = writeTensors(filepath.Join(dir, trainerFile), t.Tensors)
+	return err
+}
+
+// ErrNoTrainer is returned by OpenTrainer for a folder without trainer state:
+// training starts with fresh moments.
+var ErrNoTrainer = errors.New("no trainer state")
+
+// OpenTrainer reads the trainer state of the policy in folder dir: it decodes
+// the state into state and returns the tensors, which the caller closes.
+func OpenTrainer(dir string, state any) (*safetensors.File, error) {
+	path := filepath.Join(dir, trainerDir, trainerState)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("policy %s: %w", dir, ErrNoTrainer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, state); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return safetensors.Open(filepath.Join(dir, trainerDir, trainerFile))
+}
+
+// DropTrainer removes the trainer state of the policy in folder dir: a training
+// loop keeps it in its newest policy alone.
+func DropTrainer(dir string) error {
+	path := filepath.Join(dir, trainerDir)
+	gone := filepath.Join(dir, "."+trainerDir+".tmp")
+	if err := os.Rename(path, gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(gone)
+}
