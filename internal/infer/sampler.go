@@ -174,10 +174,14 @@ func candidates(dst []candidate, probs []float32, o traj.Sampling) []candidate {
 		}
 	}
 	dst = mostProbable(dst, cmp.Or(o.TopK, len(dst)))
-	if o.TopP > 0 && o.TopP < 1 {
-		dst = dst[:nucleus(dst, o.TopP)]
+	if o.TopP == 0 || o.TopP == 1 {
+		return dst
 	}
-	return dst
+	mass := 1.0
+	if o.TopK > 0 {
+		mass = massOf(dst)
+	}
+	return dst[:nucleus(dst, o.TopP*mass)]
 }
 
 // mostProbable sorts c and cuts it to k.
@@ -188,12 +192,12 @@ func mostProbable(c []candidate, k int) []candidate {
 	return c[:min(k, len(c))]
 }
 
-// nucleus is how many of the first candidates have a share of topP.
-func nucleus(c []candidate, topP float64) int {
-	want, sum := topP*massOf(c), 0.0
+// nucleus is how many of the first candidates have the mass.
+func nucleus(c []candidate, mass float64) int {
+	sum := 0.0
 	for i := range c {
 		sum += float64(c[i].p)
-		if sum >= want {
+		if sum >= mass {
 			return i + 1
 		}
 	}

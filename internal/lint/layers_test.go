@@ -23,14 +23,14 @@ var layers = [][]string{
 	{"internal/progress"},
 	{"internal/cli", "internal/journal"},
 	// vocabulary: types that flow, and pure functions over text and numbers
-	{"internal/chat", "internal/keyword", "internal/mail", "internal/question", "internal/stats", "internal/extract", "internal/keyword", "internal/match", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer"},
+	{"internal/chat", "internal/keyword", "internal/mail", "internal/match", "internal/question", "internal/stats", "internal/extract", "internal/keyword", "internal/match", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer"},
 	// records and contracts
 	{"internal/traj", "internal/chatml", "internal/mailstore", "internal/samplemail"},
 	{"internal/dataset", "internal/env", "internal/toolformat", "internal/reward", "internal/device/cpu/ref"},
 	// implementations and engines
 	{"internal/agent", "internal/device/devicetest", "internal/device/cpu/asm", "internal/env/envtest", "internal/nn"},
 	{"internal/device/cpu", "internal/env/email", "internal/model", "internal/heuristic", "internal/openai", "internal/rl"},
-	{"internal/env/email/emailtest", "internal/model/llama", "internal/optim"},
+	{"internal/env/email/emailtest", "internal/model/llama", "internal/model/modeltest", "internal/optim"},
 	{"internal/checkpoint", "internal/infer"},
 	// stages: one a command, never each other
 	{"internal/ingest", "internal/synthq", "internal/filterq", "internal/rollout", "internal/judge", "internal/train", "internal/eval"},
