@@ -98,13 +98,18 @@ func (e *Engine) Begin(ctx context.Context, task agent.Task) (agent.Session, err
 		return nil, err
 	}
 	select {
+	case <-e.stopped:
+		return nil, errClosed
+	default:
+	}
+	select {
 	case e.slots <- struct{}{}:
+		return newSession(e, task), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-e.stopped:
 		return nil, errClosed
 	}
-	return newSession(e, task), nil
 }
 
 // Close ends all sessions and frees the model.
