@@ -1,0 +1,187 @@
+package rl
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agentmill/internal/numtest"
+)
+
+func TestEstimators(t *testing.T) {
+	third := 1.0 / 3
+	for _, tt := range []struct {
+		name          string
+		rewards, want []float64
+	}{
+		{"grpo", []float64{1, 0, 0, 0}, []float64{1.7320468, -0.5773489, -0.5773489, -0.5773489}},
+		{"grpo-sample", []float64{1, 0, 0, 0}, []float64{1.499997, -0.499999, -0.499999, -0.499999}},
+		{"drgrpo", []float64{1, 0, 0, 0}, []float64{0.75, -0.25, -0.25, -0.25}},
+		{"rloo", []float64{1, 0, 0, 0}, []float64{1, -third, -third, -third}},
+		{"maxrl", []float64{1, 0, 0, 0}, []float64{3, -1, -1, -1}},
+		{"maxrl", []float64{0, 0, -1, 1}, []float64{0, 0, 0, 0}},
+		{"rloo", []float64{1.4, -0.8}, []float64{2.2, -2.2}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			estimate, err := NewEstimator(tt.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			numtest.Close(t, tt.name, estimate(tt.rewards), tt.want, numtest.Tol{Abs: 1e-6})
+		})
+	}
+	if _, err := NewEstimator("grp"); err == nil || err.Error() != `"grp": want one of grpo, grpo-sample, drgrpo, rloo, maxrl` {
+		t.Errorf("unknown name: got %v", err)
+	}
+}
+
+// TestEstimatorProperties holds for every estimator: same length, finite, and
+// permuting rewards permutes advantages.
+func TestEstimatorProperties(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, name := range EstimatorNames() {
+		estimate, _ := NewEstimator(name)
+		for range 50 {
+			rewards := make([]float64, 2+rng.IntN(7))
+			for i := range rewards {
+				rewards[i] = rng.Float64()*4 - 2
+			}
+			perm := rng.Perm(len(rewards))
+			shuffled, want := make([]float64, len(rewards)), make([]float64, len(rewards))
+			a := estimate(rewards)
+			for i, p := range perm {
+				shuffled[i], want[i] = rewards[p], a[p]
+			}
+			numtest.Close(t, name, estimate(shuffled), want, numtest.Tol{Abs: 1e-9, Rel: 1e-9})
+		}
+	}
+}
+
+func row(group string, attempt int, reward float64) Row {
+	return Row{ID: fmt.Sprintf("%s%d", group, attempt), Group: group, Attempt: attempt, Reward: &reward}
+}
+
+func TestCredit(t *testing.T) {
+	failed := Row{ID: "f", Group: "a", Attempt: 9}
+	for _, tt := range []struct {
+		name string
+		rows []Row
+		want []float64
+		ok   []bool
+		rep  Report
+	}{
+		{
+			"by id, not by position", []Row{row("a", 0, 1), row("b", 0, 0), row("a", 1, 0), row("b", 1, 2)},
+			[]float64{1, -2, -1, 2}, []bool{true, true, true, true}, Report{Groups: 2},
+		},
+		{"a singleton has no signal", []Row{row("a", 0, 1.4), failed, failed}, []float64{0, 0, 0}, []bool{false, false, false}, Report{Singletons: 1, NoReward: 2}},
+		{"all equal: no signal", []Row{row("a", 0, 1), row("a", 1, 1)}, []float64{0, 0}, []bool{false, false}, Report{Flat: 1}},
+		{"rounding is no signal", []Row{row("a", 0, math.Float64frombits(0x3fd3333333333334)), row("a", 1, .3)}, []float64{0, 0}, []bool{false, false}, Report{Flat: 1}},
+		{
+			"NaN leaves alone, is named", []Row{row("a", 0, 1), row("a", 1, math.NaN()), row("a", 2, 0), row("b", 0, math.Inf(-1))},
+			[]float64{1, 0, -1, 0}, []bool{true, false, true, false}, Report{Groups: 1, NotFinite: []string{"b0", "a1"}},
+		},
+		{
+			"parts count once", []Row{row("a", 0, 1), row("a", 0, 1), row("a", 1, 0), row("a", 0, 1)},
+			[]float64{1, 1, -1, 1}, []bool{true, true, true, true}, Report{Groups: 1},
+		},
+		{"a row at the mean leaves", []Row{row("a", 0, 1), row("a", 1, 0), row("a", 2, .5)}, []float64{.75, -.75, 0}, []bool{true, true, false}, Report{Groups: 1}},
+		{"nothing", nil, []float64{}, []bool{}, Report{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, ok, rep := Credit(tt.rows, RLOO)
+			numtest.Close(t, "advantages", a, tt.want, numtest.Tol{Abs: 1e-12})
+			if diff := cmp.Diff(tt.ok, ok); diff != "" {
+				t.Errorf("in the batch (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.rep, rep); diff != "" {
+				t.Errorf("report (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestObjectives(t *testing.T) {
+	up, down := math.Log(1.5), math.Log(0.5)
+	for _, tt := range []struct {
+		name        string
+		objective   Objective
+		token       Token
+		loss, dlogp float64
+	}{
+		{"likelihood", Likelihood, Token{LogP: -2}, 2, -1},
+		{"on policy, REINFORCE's gradient", Reinforce, Token{-2, -2, 0.7}, -0.7, -0.7},
+		{"on policy, clip agrees", Clip(.2, .28), Token{-2, -2, 0.7}, -0.7, -0.7},
+		{"on policy, clip agrees below 0", Clip(.2, .28), Token{-2, -2, -0.7}, 0.7, 0.7},
+		{"good token has risen enough", Clip(.2, .28), Token{up, 0, 1}, -1.28, 0},
+		{"good token has fallen: full gradient", Clip(.2, .28), Token{down, 0, 1}, -0.5, -0.5},
+		{"bad token has fallen enough", Clip(.2, .28), Token{down, 0, -1}, 0.8, 0},
+		{"bad token has risen: full gradient", Clip(.2, .28), Token{up, 0, -1}, 1.5, 1.5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			loss, dlogp := tt.objective(tt.token)
+			numtest.Close(t, "loss and gradient", []float64{loss, dlogp}, []float64{tt.loss, tt.dlogp}, numtest.Tol{Abs: 1e-12})
+		})
+	}
+}
+
+func TestObjectiveGradients(t *testing.T) {
+	for name, objective := range map[string]Objective{"likelihood": Likelihood, "reinforce": Reinforce, "clip": Clip(.2, .3)} {
+		for _, a := range []float64{-1.3, 0.8} {
+			for _, x := range []float64{-2.9, -2.1, -2, -1.95, -1.1} {
+				at := func(x []float64) float64 { l, _ := objective(Token{x[0], -2, a}); return l }
+				_, d := objective(Token{x, -2, a})
+				numtest.Close(t, fmt.Sprint(name, a, x), []float64{d}, numtest.Grad(at, []float64{x}), numtest.Tol{Abs: 1e-7})
+			}
+		}
+	}
+}
+
+// TestTokenMean: of two rows with 10 and 90 tokens and equal advantage, the
+// weights are .1 and .9; and splitting the batch changes nothing.
+func TestTokenMean(t *testing.T) {
+	tokens := make([]Token, 100)
+	for i := range tokens {
+		tokens[i] = Token{-1, -1, 1}
+	}
+	d := make([]float32, 100)
+	short := TokenMean(Reinforce, tokens[:10], 100, d[:10])
+	long := TokenMean(Reinforce, tokens[10:], 100, d[10:])
+	numtest.Close(t, "weights", []float64{short, long}, []float64{-.1, -.9}, numtest.Tol{Abs: 1e-12})
+	if d[0] != -.01 || d[99] != -.01 {
+		t.Errorf("gradients %v and %v, want -0.01", d[0], d[99])
+	}
+}
+
+func TestDrift(t *testing.T) {
+	var d Drift
+	if d.Mean() != 0 {
+		t.Errorf("no tokens: mean %v", d.Mean())
+	}
+	d.Add(-1, -1.2)
+	d.Add(-2, -1)
+	numtest.Close(t, "mean and max", []float64{d.Mean(), d.Max}, []float64{.6, 1}, numtest.Tol{Abs: 1e-12})
+}
+
+func TestPack(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		lengths []int
+		want    [][]int
+	}{
+		{"none", nil, nil},
+		{"fits exactly", []int{4, 6, 1}, [][]int{{0, 1}, {2}}},
+		{"too long for any", []int{3, 11, 3, 3}, [][]int{{0}, {1}, {2, 3}}},
+	} {
+		if diff := cmp.Diff(tt.want, Pack(tt.lengths, 10)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	if !strings.Contains(fmt.Sprint(Pack([]int{1, 1}, 0)), "[0] [1]") {
+		t.Error("a limit of 0 must still place every row")
+	}
+}
