@@ -80,25 +80,12 @@ func ggufVocab(meta gguf.Meta, v *tokenizer.Vocab) error {
 	return nil
 }
 
-// tokenizerConfig is tokenizer_config.json as transformers reads it. The class
-// is the one that takes tokenizer.json as it is.
-type tokenizerConfig struct {
-	Class        string `json:"tokenizer_class"`
-	MaxLength    int    `json:"model_max_length"`
-	CleanUp      bool   `json:"clean_up_tokenization_spaces"`
-	BOS          string `json:"bos_token,omitempty"`
-	EOS          string `json:"eos_token,omitempty"`
-	Unknown      string `json:"unk_token,omitempty"`
-	Pad          string `json:"pad_token,omitempty"`
-	ChatTemplate string `json:"chat_template,omitempty"`
-}
-
 func ggufTokenizerConfig(meta gguf.Meta, c model.Config) ([]byte, error) {
 	tokens, err := meta.Strings("tokenizer.ggml.tokens")
 	if err != nil {
 		return nil, err
 	}
-	t := tokenizerConfig{Class: "PreTrainedTokenizerFast", MaxLength: c.MaxPositionEmbeddings}
+	t := tokenizerConfig{Class: fastClass, MaxLength: c.MaxPositionEmbeddings}
 	t.ChatTemplate, _ = meta.String("tokenizer.chat_template")
 	for _, s := range []struct {
 		to  *string

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,8 +69,13 @@ func readManifest(dir string) (m Manifest, err error) {
 	return m, nil
 }
 
-// encodeJSON indents v, for people, and ends it with a newline.
+// encodeJSON indents v, for people, and ends it with a newline. It keeps < and >
+// as they are, which stand in every control token.
 func encodeJSON(v any) ([]byte, error) {
-	data, err := json.MarshalIndent(v, "", "  ")
-	return append(data, '\n'), err
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(v)
+	return b.Bytes(), err
 }

@@ -19,7 +19,7 @@ const module = "agentmill"
 // a package belongs is part of adding it.
 var layers = [][]string{
 	// edge: knows nothing of the domain
-	{"internal/clock", "internal/seed", "internal/atomicfile", "internal/jsonl", "internal/ordered", "internal/numtest", "internal/lint"},
+	{"internal/clock", "internal/seed", "internal/atomicfile", "internal/jsonl", "internal/ordered", "internal/numtest", "internal/half", "internal/lint"},
 	{"internal/progress"},
 	{"internal/cli", "internal/journal"},
 	// vocabulary: types that flow, and pure functions over text and numbers
@@ -32,6 +32,7 @@ var layers = [][]string{
 	{"internal/device/cpu", "internal/env/email", "internal/model", "internal/heuristic", "internal/openai", "internal/rl"},
 	{"internal/env/email/emailtest", "internal/model/llama", "internal/model/modeltest", "internal/optim"},
 	{"internal/checkpoint", "internal/infer"},
+	{"internal/checkpoint/tinypolicy"},
 	// stages: one a command, never each other
 	{"internal/ingest", "internal/synthq", "internal/filterq", "internal/rollout", "internal/judge", "internal/train", "internal/eval"},
 	// wiring

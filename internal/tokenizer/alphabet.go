@@ -52,3 +52,12 @@ func toAlphabet(raw string) string {
 	}
 	return sb.String()
 }
+
+// ByteTokens returns the tokens of the 256 bytes, in the order of bytes.
+func ByteTokens() []string {
+	tokens := make([]string, len(alphabet))
+	for b, r := range alphabet {
+		tokens[b] = string(r)
+	}
+	return tokens
+}

@@ -1,0 +1,43 @@
+// Command tinymodel writes a policy folder with a very small model of random
+// weights, for trying the pipeline without a download:
+//
+//	tinymodel --out DIR --seed N
+package main
+
+import (
+	"context"
+
+	ufcli "github.com/urfave/cli/v2"
+
+	"agentmill/internal/checkpoint/tinypolicy"
+	"agentmill/internal/cli"
+)
+
+func main() { cli.Main(command()) }
+
+func command() *cli.Command {
+	var out string
+	var run uint64
+	return &cli.Command{
+		Name:  "tinymodel",
+		Usage: "write a policy folder with a tiny model of random weights",
+		Flags: []ufcli.Flag{
+			&ufcli.StringFlag{Name: "out", Usage: "the policy `FOLDER` to write", Destination: &out},
+			&ufcli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that the weights follow from", Destination: &run},
+		},
+		Run: func(_ context.Context, env *cli.Env) error {
+			if out == "" {
+				return cli.Usagef("--out is missing: name the folder to write")
+			}
+			if len(env.Args) > 0 {
+				return cli.Usagef("unexpected argument %q", env.Args[0])
+			}
+			m, err := tinypolicy.Write(out, run)
+			if err != nil {
+				return err
+			}
+			env.Notef("wrote %s, hash %s", out, m.Hash[:12])
+			return nil
+		},
+	}
+}
