@@ -1,0 +1,133 @@
+// Command judge gives trajectories a verdict and a reward.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	ufcli "github.com/urfave/cli/v2"
+
+	"agentmill/internal/cli"
+	"agentmill/internal/judge"
+	"agentmill/internal/match"
+	"agentmill/internal/reward"
+	"agentmill/internal/seed"
+)
+
+func main() { cli.Main(command()) }
+
+const description = `Reads trajectories (or scored rows, to judge them anew) and writes scored rows in the same order.
+
+   judge rollouts.jsonl --out scored.jsonl
+   rollout questions.jsonl --index inbox.db --policy expert | judge > scored.jsonl
+   judge rollouts.parquet --reward binary --out scored.parquet
+   judge rewards                     # the rewards that are built in, and all terms`
+
+// options are the flags as they are typed.
+type options struct {
+	in                                     ufcli.StringSlice
+	judge, match, sources, reward, journal string
+	shard                                  string
+	list                                   bool
+}
+
+func command() *cli.Command {
+	var cfg judge.Config
+	var o options
+	return &cli.Command{
+		Name:        "judge",
+		Usage:       "give each attempt a verdict and a reward",
+		ArgsUsage:   "[FILE ...]",
+		Description: description,
+		Flags: []ufcli.Flag{
+			&ufcli.StringSliceFlag{Name: "in", Usage: "read trajectories from `FILE` (repeatable; - is standard input)", Destination: &o.in},
+			&ufcli.StringFlag{Name: "out", Usage: "write scored rows to `FILE` (.jsonl, .jsonl.gz, .jsonl.zst, .parquet)", Destination: &cfg.Out},
+			&ufcli.StringFlag{Name: "judge", Value: "match", Usage: "who judges: match (no model)", Destination: &o.judge},
+			&ufcli.StringFlag{Name: "match", Value: string(match.Values), Usage: "rule of the match judge: values, or containment (the plain rule of the first trials)", Destination: &o.match},
+			&ufcli.StringFlag{Name: "reward", Value: reward.Default, Usage: "a reward that is built in, or a YAML `FILE`", Destination: &o.reward},
+			&ufcli.StringFlag{Name: "sources", Value: string(judge.Covered), Usage: "right sources: covered (every gold mail and nothing else) or first (the first gold mail is cited)", Destination: &o.sources},
+			&ufcli.StringFlag{Name: "shard", Usage: "only part `I/N` of the groups", Destination: &o.shard},
+			&ufcli.StringFlag{Name: "journal", Usage: "keep what is judged in `FILE` until the output is whole (default: beside --out)", Destination: &cfg.Journal},
+			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors},
+			&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.In.Rejects},
+		},
+		Run: func(ctx context.Context, env *cli.Env) error {
+			if len(env.Args) == 1 && env.Args[0] == "rewards" {
+				return listRewards(env.Stdout)
+			}
+			if err := o.resolve(&cfg, env); err != nil {
+				return err
+			}
+			st, err := judge.Run(ctx, cfg)
+			if err != nil {
+				return err
+			}
+			env.Notef("%s", st)
+			if st.Bad > 0 {
+				return cli.Partialf("%d bad records left out", st.Bad)
+			}
+			return nil
+		},
+	}
+}
+
+// resolve turns names into what they name.
+func (o *options) resolve(cfg *judge.Config, env *cli.Env) error {
+	if o.judge != "match" {
+		return cli.Usagef("--judge %q: want match", o.judge)
+	}
+	rule, err := match.ParseRule(o.match)
+	if err != nil {
+		return cli.Usagef("--match: %w", err)
+	}
+	if cfg.Sources, err = judge.ParseSourceRule(o.sources); err != nil {
+		return cli.Usagef("--sources: %w", err)
+	}
+	if cfg.Shard, err = seed.ParseShard(o.shard); err != nil {
+		return cli.Usagef("--shard: %w", err)
+	}
+	if cfg.Reward, err = loadReward(o.reward); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	cfg.Judge = judge.Match{Rule: rule}
+	cfg.In.Paths, cfg.In.Stdin, cfg.Stdout = append(o.in.Value(), env.Args...), env.Stdin, env.Stdout
+	cfg.In.Report = func(err error) { env.Log.Warn(err.Error()) }
+	cfg.Progress = env.Progress
+	if cfg.Journal == "" && cfg.Out != "" && cfg.Out != "-" {
+		cfg.Journal = cfg.Out + ".journal"
+	}
+	return nil
+}
+
+// loadReward takes a name without a dot or slash for one that is built in.
+func loadReward(name string) (*reward.Set, error) {
+	if !strings.ContainsAny(name, "./") {
+		return reward.Builtin(name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read reward: %w", err)
+	}
+	defer f.Close()
+	return reward.Load(name, f)
+}
+
+func listRewards(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, s := range reward.Builtins() {
+		fmt.Fprintf(t, "%s\t\t%s\n", s.Name, s.About)
+		names, weights := s.Weights()
+		for i, name := range names {
+			fmt.Fprintf(t, "  %s\t%g\t\n", name, weights[i])
+		}
+	}
+	fmt.Fprintf(t, "\nterms\t\t\n")
+	for _, term := range reward.Catalogue() {
+		fmt.Fprintf(t, "  %s\t\t%s\n", term.Name, term.About)
+	}
+	return t.Flush()
+}
