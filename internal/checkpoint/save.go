@@ -27,6 +27,8 @@ type Contents struct {
 	LoRA     *model.LoRA
 	Manifest Manifest
 	Trainer  *Trainer // nil: none
+	// Files are further small files by name, such as the run's metrics.
+	Files map[string][]byte
 }
 
 // Entries are the tensors of src, to be written as dtype. They are read one by
@@ -156,6 +158,11 @@ func (c Contents) write(tmp, dir string) (Manifest, error) {
 	}
 	if c.Trainer != nil {
 		if err := c.Trainer.write(filepath.Join(tmp, trainerDir)); err != nil {
+			return m, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Files)) {
+		if err := atomicfile.WriteFile(filepath.Join(tmp, name), c.Files[name]); err != nil {
 			return m, err
 		}
 	}
