@@ -58,3 +58,14 @@ type Demonstrator interface {
 	// where the environment knows no way to solve q.
 	Demonstrate(ctx context.Context, q *question.Question, seed uint64) (calls []chat.ToolCall, ok bool, err error)
 }
+
+// A Citer is an Env that can say in a line what a source of an answer at q is.
+type Citer interface {
+	Cite(ctx context.Context, q *question.Question, id string) (string, error)
+}
+
+// A Reporter is an Env that has something to tell at the end of a run, "" if
+// it has not.
+type Reporter interface {
+	Report() string
+}

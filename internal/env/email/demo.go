@@ -3,13 +3,11 @@ package email
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 
 	"agentmill/internal/chat"
-	"agentmill/internal/env"
 	"agentmill/internal/keyword"
 	"agentmill/internal/mailstore"
 	"agentmill/internal/question"
@@ -39,9 +37,9 @@ type demo struct {
 // mail, the reading of it, the answer with its source; for an unanswerable
 // question a search, the reading of what looks best, and an abstention.
 func (e *Env) Demonstrate(ctx context.Context, q *question.Question, runSeed uint64) ([]chat.ToolCall, bool, error) {
-	owner, ok := e.store.Resolve(q.InboxAddress)
-	if !ok {
-		return nil, false, fmt.Errorf("mailbox %q of question %s: %w", q.InboxAddress, q.ID, env.ErrAbsent)
+	owner, err := e.resolve(q.InboxAddress)
+	if err != nil {
+		return nil, false, err
 	}
 	d := &demo{episode: &episode{Env: e, owner: owner, q: q}, rnd: seed.Stream(runSeed, "demonstrate", q.ID)}
 	d.words = d.fit(keyword.Content(q.Question))

@@ -87,9 +87,9 @@ func (e *Env) Close() error { return e.store.Close() }
 
 // Open implements env.Env.
 func (e *Env) Open(_ context.Context, q *question.Question) (env.Episode, error) {
-	owner, ok := e.store.Resolve(q.InboxAddress)
-	if !ok {
-		return nil, fmt.Errorf("mailbox %q of question %s: %w", q.InboxAddress, q.ID, env.ErrAbsent)
+	owner, err := e.resolve(q.InboxAddress)
+	if err != nil {
+		return nil, err
 	}
 	return &episode{Env: e, owner: owner, q: q}, nil
 }

@@ -1,0 +1,239 @@
+// Package rollout plays a policy at questions and writes what happened: the
+// stage between filterq and judge.
+//
+// Most callers want Run; Ask plays one question for a person. Rows come in the
+// order of the questions, each question's attempts together: R1. The same
+// inputs, seed and flags give the same rows at any concurrency, and after any
+// interruption: R2. An attempt that fails is a row, not an error: R3.
+//
+// It neither grades nor trains.
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"agentmill/internal/agent"
+	"agentmill/internal/clock"
+	"agentmill/internal/dataset"
+	"agentmill/internal/env"
+	"agentmill/internal/journal"
+	"agentmill/internal/ordered"
+	"agentmill/internal/progress"
+	"agentmill/internal/question"
+	"agentmill/internal/traj"
+)
+
+// A Config says what is played and where it goes.
+type Config struct {
+	Questions     dataset.Source
+	Split         string // only questions of this split; "" is all
+	Offset, Limit int    // pass over, then play so many questions; Limit 0 is all
+	Attempts      int    // at each question
+	Concurrency   int    // attempts at a time
+	MaxFailed     float64
+	Out           string
+	Journal       string // "": beside Out, none where that is standard output
+	World         string // what the world is made of, as a hash: another one is another run
+
+	Stdout   io.Writer
+	Log      *slog.Logger
+	Progress *progress.Reporter
+}
+
+// Check refuses settings that nothing can be played with.
+func (c *Config) Check() error {
+	switch {
+	case c.Attempts < 1:
+		return fmt.Errorf("attempts %d: want at least 1", c.Attempts)
+	case c.Concurrency < 1:
+		return fmt.Errorf("concurrency %d: want at least 1", c.Concurrency)
+	case c.Limit < 0 || c.Offset < 0:
+		return fmt.Errorf("limit %d, offset %d: want 0 or more", c.Limit, c.Offset)
+	case c.MaxFailed < 0 || c.MaxFailed > 1:
+		return fmt.Errorf("max failed %g: want a share from 0 to 1", c.MaxFailed)
+	}
+	switch question.Split(c.Split) {
+	case "", question.Train, question.Val, question.Test:
+		return nil
+	}
+	return fmt.Errorf("split %q: want train, val or test", c.Split)
+}
+
+// What Run can fail with where the attempts are to blame; test with errors.Is.
+var (
+	// ErrTooManyFailed: more attempts failed than the limit allows.
+	ErrTooManyFailed = errors.New("too many attempts failed")
+	// ErrUnreachable: every attempt failed, at a provider. Later may be better.
+	ErrUnreachable = errors.New("every attempt failed at the provider")
+)
+
+// A job is one attempt to be played.
+type job struct {
+	q       *question.Question
+	attempt int
+}
+
+// A result is what became of a job: a row, or why there is none.
+type result struct {
+	row     *traj.Trajectory
+	resumed bool
+}
+
+// Run reads the questions, plays them and writes the rows.
+func Run(ctx context.Context, cfg Config, g *agent.Game) (Stats, error) {
+	clk := g.Clock
+	start := clk.Now()
+	st := newStats()
+	qs, err := load(ctx, &cfg, g.Env, st)
+	if err != nil {
+		return *st, err
+	}
+	j, err := openJournal(&cfg, g, qs)
+	if err != nil {
+		return *st, err
+	}
+	defer j.Close()
+	out, err := dataset.Create[traj.Trajectory](cfg.Out, cfg.Stdout)
+	if err != nil {
+		return *st, err
+	}
+	defer out.Abort()
+
+	p := &player{Game: g, journal: j}
+	jobs := jobsOf(qs, cfg.Attempts)
+	bar := cfg.Progress.Start("rollout", len(jobs))
+	defer bar.Done()
+	err = ordered.Map(ctx, cfg.Concurrency, jobs, p.play, func(_ int, r result) error {
+		return p.keep(r, st, bar, out)
+	})
+	if st.Seconds = clock.Since(clk, start); err != nil {
+		return *st, err
+	}
+	if err := st.verdict(cfg.MaxFailed); err != nil {
+		return *st, err
+	}
+	if err := out.Commit(); err != nil {
+		return *st, err
+	}
+	return *st, j.Remove()
+}
+
+// jobsOf lists every attempt, a question's together.
+func jobsOf(qs []question.Question, attempts int) []job {
+	jobs := make([]job, 0, len(qs)*attempts)
+	for i := range qs {
+		for k := range attempts {
+			jobs = append(jobs, job{&qs[i], k})
+		}
+	}
+	return jobs
+}
+
+// A player plays jobs, or finds them in the journal.
+type player struct {
+	*agent.Game
+	journal *journal.Journal
+}
+
+// play is safe for concurrent use. Failed attempts are not kept for the next
+// run: what made them fail may have passed by then.
+func (p *player) play(ctx context.Context, _ int, j job) (result, error) {
+	key := traj.RowID(p.Group(j.q), j.attempt, 0)
+	if raw, ok := p.journal.Done(key); ok {
+		row := new(traj.Trajectory)
+		if err := dataset.Unmarshal(raw, row); err != nil {
+			return result{}, fmt.Errorf("journal entry %s: %w", key, err)
+		}
+		return result{row: row, resumed: true}, nil
+	}
+	row, err := agent.Run(ctx, p.Game, j.q, j.attempt)
+	if errors.Is(err, agent.ErrDeclined) {
+		return result{}, nil
+	}
+	if err != nil || row.Stop == traj.Failed {
+		return result{row: row}, err
+	}
+	raw, err := dataset.Marshal(row)
+	if err != nil {
+		return result{}, fmt.Errorf("attempt %d at question %s: %w", j.attempt, j.q.ID, err)
+	}
+	return result{row: row}, p.journal.Append(key, raw)
+}
+
+// keep counts and writes one result.
+func (p *player) keep(r result, st *Stats, bar *progress.Bar, out *dataset.Writer[traj.Trajectory]) error {
+	if r.resumed {
+		bar.Skip(1)
+	} else {
+		bar.Add(1)
+	}
+	st.add(r)
+	bar.Set(st.brief())
+	if r.row == nil {
+		return nil
+	}
+	return out.Write(r.row)
+}
+
+// load reads the questions and chooses those to play.
+func load(ctx context.Context, cfg *Config, world env.Env, st *Stats) ([]question.Question, error) {
+	qs, read, err := dataset.ReadAll[question.Question](ctx, cfg.Questions)
+	if err != nil {
+		return nil, fmt.Errorf("read questions: %w", err)
+	}
+	st.Read, st.Bad = read.Read, read.Bad
+	var playable []question.Question
+	for i := range qs {
+		if q := &qs[i]; q.ID == "" {
+			q.ID = q.Hash()
+		}
+		ok, err := wanted(ctx, cfg, world, &qs[i], st)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			playable = append(playable, qs[i])
+		}
+	}
+	if len(playable) == 0 {
+		return nil, fmt.Errorf("no question to play: %d read, %d not of split %q, %d whose mailbox the index does not hold", st.Read, st.OtherSplit, cfg.Split, st.Absent)
+	}
+	playable = window(playable, cfg.Offset, cfg.Limit)
+	st.Questions = len(playable)
+	return playable, nil
+}
+
+// wanted reports whether q is of the split and its world is here.
+func wanted(ctx context.Context, cfg *Config, world env.Env, q *question.Question, st *Stats) (bool, error) {
+	if cfg.Split != "" && q.Split != question.Split(cfg.Split) {
+		st.OtherSplit++
+		return false, nil
+	}
+	ep, err := world.Open(ctx, q)
+	if errors.Is(err, env.ErrAbsent) {
+		st.Absent++
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, ep.Close()
+}
+
+// window is limit questions from offset on, going on at the beginning after the
+// end, so that a loop can walk through its questions for as long as it likes.
+func window(qs []question.Question, offset, limit int) []question.Question {
+	if limit == 0 {
+		return qs[min(offset, len(qs)):]
+	}
+	n := min(limit, len(qs))
+	out := make([]question.Question, 0, n)
+	for i := range n {
+		out = append(out, qs[(offset+i)%len(qs)])
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package rollout
+
+import (
+	"fmt"
+	"strings"
+
+	"agentmill/internal/chat"
+	"agentmill/internal/traj"
+)
+
+// Stats counts what a run did.
+type Stats struct {
+	Read, Bad          int // question records
+	OtherSplit, Absent int // questions that were not to be played, or could not
+	Questions          int // played
+	Rows, Resumed      int // written; of them found in the journal
+	Declined           int // attempts that the policy did not play
+	Stops              map[traj.StopReason]int
+	Failures           map[string]int // by boundary
+	Played             chat.Usage     // of attempts played in this run
+	Seconds            float64
+	firstFailure       string
+}
+
+func newStats() *Stats {
+	return &Stats{Stops: map[traj.StopReason]int{}, Failures: map[string]int{}}
+}
+
+// Failed is the number of failed attempts.
+func (s *Stats) Failed() int { return s.Stops[traj.Failed] }
+
+func (s *Stats) add(r result) {
+	if r.row == nil {
+		s.Declined++
+		return
+	}
+	s.Rows++
+	s.Stops[r.row.Stop]++
+	if f := r.row.Failure; f != nil {
+		s.Failures[f.Boundary]++
+		if s.firstFailure == "" {
+			s.firstFailure = f.Message
+		}
+	}
+	if r.resumed {
+		s.Resumed++
+		return
+	}
+	u := r.row.Usage
+	s.Played.PromptTokens += u.PromptTokens
+	s.Played.CompletionTokens += u.CompletionTokens
+	s.Played.CachedTokens += u.CachedTokens
+	s.Played.Turns += u.Turns
+}
+
+// verdict is the error that the counts amount to, if any.
+func (s *Stats) verdict(maxFailed float64) error {
+	failed := s.Failed()
+	switch {
+	case failed == 0:
+		return nil
+	case failed == s.Rows && s.Failures["provider"] == failed:
+		return fmt.Errorf("%w; the first: %s", ErrUnreachable, s.firstFailure)
+	case float64(failed) > maxFailed*float64(s.Rows):
+		return fmt.Errorf("%w: %d of %d, allowed %g; the first: %s", ErrTooManyFailed, failed, s.Rows, maxFailed, s.firstFailure)
+	}
+	return nil
+}
+
+// stops is the order in which stop reasons are told.
+var stops = []traj.StopReason{traj.Answered, traj.Abstained, traj.MaxTurns, traj.Length, traj.BadCall, traj.Failed}
+
+// brief is the remark beside the progress bar.
+func (s *Stats) brief() string {
+	var parts []string
+	for _, stop := range stops {
+		if n := s.Stops[stop]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, stop))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String is the summary line.
+func (s *Stats) String() string {
+	parts := []string{fmt.Sprintf("%d attempts at %d questions: %s", s.Rows, s.Questions, s.brief())}
+	for _, c := range []struct {
+		n    int
+		text string
+	}{
+		{s.Resumed, "%d of them played before"},
+		{s.Declined, "%d declined by the policy"},
+		{s.Absent, "%d questions whose mailbox the index does not hold"},
+		{s.OtherSplit, "%d of other splits"},
+		{s.Bad, "%d bad records"},
+	} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf(c.text, c.n))
+		}
+	}
+	return strings.Join(append(parts, s.speed()), "; ")
+}
+
+// speed tells tokens, and a rate where time passed.
+func (s *Stats) speed() string {
+	text := fmt.Sprintf("%d turns", s.Played.Turns)
+	if s.Played.CompletionTokens == 0 {
+		return text
+	}
+	text += fmt.Sprintf(", %d tokens run, %d sampled", s.Played.PromptTokens-s.Played.CachedTokens+s.Played.CompletionTokens, s.Played.CompletionTokens)
+	if s.Seconds > 0 {
+		text += fmt.Sprintf(", %.0f sampled a second", float64(s.Played.CompletionTokens)/s.Seconds)
+	}
+	return text
+}
