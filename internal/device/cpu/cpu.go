@@ -16,6 +16,7 @@ package cpu
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"strings"
 
@@ -69,8 +70,11 @@ type jobs struct {
 }
 
 // New starts a backend with threads workers (0: one a processor). path is a
-// kernel path of Paths, or empty for the fastest.
+// kernel path of Paths; empty is what PathEnv names, else the fastest.
 func New(threads int, path string) (*Backend, error) {
+	if path == "" {
+		path = os.Getenv(PathEnv)
+	}
 	k, err := pick(path)
 	if err != nil {
 		return nil, err

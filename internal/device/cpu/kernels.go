@@ -4,8 +4,9 @@ package cpu
 // of one call have equal lengths where nothing else is said; y may be x.
 type kernels struct {
 	path string
-	mr   int // most rows of a tile
-	nr   int // columns of a panel
+	peak func(n int) // n·peakOps operations, see Peak; nil without assembly
+	mr   int         // most rows of a tile
+	nr   int         // columns of a panel
 
 	// gemm multiplies a tile; gemm16 one whose b is packed bfloat16.
 	gemm, gemm16 func(t *tile)

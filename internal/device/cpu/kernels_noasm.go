@@ -1,4 +1,6 @@
+//go:build purego || !amd64
+
 package cpu
 
-// available lists the paths of this machine, fastest first.
+// available lists the paths of this machine, fastest first: without assembly only the plain one.
 func available() []*kernels { return []*kernels{&generic} }

@@ -1,0 +1,176 @@
+package main
+
+// layout writes transposition and the bfloat16 formats of panels.
+func (g *gen) layout() {
+	g.transpose()
+	g.narrow()
+	g.widen()
+}
+
+// transpose turns lanes rows of src into columns, lanes columns at a time:
+// dst[c·dstStride+r] = src[r·srcStride+c] for blocks·lanes columns.
+func (g *gen) transpose() {
+	g.text("transposeBlocks", []arg{{"dst", "*float32"}, {"dstStride", "int"}, {"src", "*float32"}, {"srcStride", "int"}, {"blocks", "int"}}, "")
+	g.op("MOVQ %s, DI", g.arg("dst"))
+	g.op("MOVQ %s, R8", g.arg("dstStride"))
+	g.op("SHLQ $2, R8")
+	g.op("MOVQ %s, SI", g.arg("src"))
+	g.op("MOVQ %s, R9", g.arg("srcStride"))
+	g.op("SHLQ $2, R9")
+	g.op("MOVQ %s, CX", g.arg("blocks"))
+	loop := g.newLabel("loop")
+	g.mark(loop)
+	g.op("MOVQ SI, AX")
+	for r := range g.lanes {
+		g.op("VMOVUPS (AX), %s", g.v(r))
+		g.op("ADDQ R9, AX")
+	}
+	out := g.turn16()
+	if !g.wide() {
+		out = g.turn8()
+	}
+	for c := range g.lanes {
+		g.op("VMOVUPS %s, (DI)", g.v(out[c]))
+		g.op("ADDQ R8, DI")
+	}
+	g.op("ADDQ $%d, SI", g.bytes())
+	g.op("DECQ CX")
+	g.op("JNZ %s", loop)
+	g.done()
+}
+
+// quads transposes the 4×4 squares of rows r to r+3 in registers from+r…: low
+// and high halves of pairs, then pairs of pairs. tmp are four free registers,
+// which hold the result; the rows become free.
+func (g *gen) quads(rows, tmp [4]int) {
+	for i := range 2 {
+		g.do("VUNPCKLPS", rows[2*i+1], rows[2*i], tmp[2*i])
+		g.do("VUNPCKHPS", rows[2*i+1], rows[2*i], tmp[2*i+1])
+	}
+	g.do("VUNPCKLPD", tmp[2], tmp[0], rows[0])
+	g.do("VUNPCKHPD", tmp[2], tmp[0], rows[1])
+	g.do("VUNPCKLPD", tmp[3], tmp[1], rows[2])
+	g.do("VUNPCKHPD", tmp[3], tmp[1], rows[3])
+}
+
+// turn16 transposes registers 0 to 15 with the help of 16 to 31 and returns
+// where the columns are.
+func (g *gen) turn16() []int {
+	if !g.wide() {
+		return nil
+	}
+	for r := 0; r < 16; r += 4 {
+		g.quads([4]int{r, r + 1, r + 2, r + 3}, [4]int{16, 17, 18, 19})
+	}
+	// Register r+c now holds, in its quarter q, column 4q+c of rows r to r+3.
+	out := make([]int, 16)
+	for c := range 4 {
+		a, b, d, e := c, 4+c, 8+c, 12+c
+		s, t := 16+4*c, 17+4*c
+		u, v := 18+4*c, 19+4*c
+		shuffle := func(imm, y, x, dst int) { g.op("VSHUFF32X4 $0x%02x, Z%d, Z%d, Z%d", imm, y, x, dst) }
+		shuffle(0x88, b, a, s) // quarters 0 and 2 of a, then of b
+		shuffle(0xdd, b, a, t) // quarters 1 and 3
+		shuffle(0x88, e, d, u)
+		shuffle(0xdd, e, d, v)
+		shuffle(0x88, u, s, a) // quarter 0 of all four
+		shuffle(0xdd, u, s, d) // quarter 2
+		shuffle(0x88, v, t, b) // quarter 1
+		shuffle(0xdd, v, t, e) // quarter 3
+		out[c], out[4+c], out[8+c], out[12+c] = a, b, d, e
+	}
+	return out
+}
+
+// turn8 transposes registers 0 to 7.
+func (g *gen) turn8() []int {
+	for r := 0; r < 8; r += 4 {
+		g.quads([4]int{r, r + 1, r + 2, r + 3}, [4]int{8, 9, 10, 11})
+	}
+	out := make([]int, 8)
+	for c := range 4 {
+		g.op("VPERM2F128 $0x20, Y%d, Y%d, Y%d", 4+c, c, 8+c)
+		g.op("VPERM2F128 $0x31, Y%d, Y%d, Y%d", 4+c, c, 4+c)
+		out[c], out[4+c] = 8+c, 4+c
+	}
+	return out
+}
+
+// narrow rounds rows of two registers to bfloat16 in one: the first register's
+// values go to the upper halves.
+func (g *gen) narrow() {
+	g.text("narrowRows", []arg{{"dst", "[]uint16"}, {"src", "[]float32"}}, "")
+	g.rowLoop("src", 2, func() {
+		g.op("VMOVUPS (R9), %s", g.v(0))
+		g.op("VMOVUPS %d(R9), %s", g.bytes(), g.v(1))
+		g.round(0)
+		g.round(1)
+		g.with(g.and(), "upper", 0, 0)
+		g.op("VPSRLD $16, %s, %s", g.v(1), g.v(1))
+		g.do(g.or(), 1, 0, 0)
+		g.op("VMOVUPS %s, (R8)", g.v(0))
+	})
+}
+
+// round adds half a unit of the upper 16 bits, ties to even; NaN becomes quiet.
+func (g *gen) round(x int) {
+	const odd, nan = 4, 5
+	g.op("VPSRLD $16, %s, %s", g.v(x), g.v(odd))
+	g.with(g.and(), "intOne", odd, odd)
+	g.with("VPADDD", "roundHalf", odd, odd)
+	g.do("VPADDD", odd, x, odd)
+	g.with(g.or(), "quiet", x, nan)
+	if g.wide() {
+		g.op("VCMPPS $3, Z%d, Z%d, K2", x, x)
+		g.op("VMOVAPS Z%d, Z%d", odd, x)
+		g.op("VMOVAPS Z%d, K2, Z%d", nan, x)
+		return
+	}
+	g.op("VCMPPS $3, Y%d, Y%d, Y6", x, x)
+	g.op("VBLENDVPS Y6, Y%d, Y%d, Y%d", nan, odd, x)
+}
+
+func (g *gen) and() string {
+	if g.wide() {
+		return "VPANDD"
+	}
+	return "VPAND"
+}
+
+func (g *gen) or() string {
+	if g.wide() {
+		return "VPORD"
+	}
+	return "VPOR"
+}
+
+// widen undoes narrow.
+func (g *gen) widen() {
+	g.text("widenRows", []arg{{"dst", "[]float32"}, {"src", "[]uint16"}}, "")
+	g.rowLoop("dst", 1, func() {
+		g.op("VMOVUPS (R9), %s", g.v(0))
+		g.op("VPSLLD $16, %s, %s", g.v(0), g.v(1))
+		g.with(g.and(), "upper", 0, 0)
+		g.op("VMOVUPS %s, (R8)", g.v(0))
+		g.op("VMOVUPS %s, %d(R8)", g.v(1), g.bytes())
+	})
+}
+
+// rowLoop runs body over rows of two registers of float32; n names the float32
+// slice and src counts the registers read a row.
+func (g *gen) rowLoop(n string, src int, body func()) {
+	loop, done := g.newLabel("loop"), g.newLabel("done")
+	g.op("MOVQ %s, R8", g.base("dst"))
+	g.op("MOVQ %s, R9", g.base("src"))
+	g.op("MOVQ %s, CX", g.size(n))
+	g.mark(loop)
+	g.op("CMPQ CX, $%d", 2*g.lanes)
+	g.op("JLT %s", done)
+	body()
+	g.op("ADDQ $%d, R8", (3-src)*g.bytes())
+	g.op("ADDQ $%d, R9", src*g.bytes())
+	g.op("SUBQ $%d, CX", 2*g.lanes)
+	g.op("JMP %s", loop)
+	g.mark(done)
+	g.done()
+}

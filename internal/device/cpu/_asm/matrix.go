@@ -1,0 +1,182 @@
+package main
+
+import "fmt"
+
+// The registers of a matrix kernel. Rows of a are reached from four bases,
+// three rows apart.
+const (
+	regTile = "DI"
+	regARow = "R8"
+	regAK   = "R9"
+	regB    = "R10"
+	regBK   = "R11"
+	regK    = "R12"
+	regC    = "R13"
+	regCRow = "SI"
+)
+
+var regA = []string{"AX", "BX", "CX", "DX"}
+
+// matrix writes gemm and gemm16: one function each, with a loop for every
+// number of rows.
+func (g *gen) matrix() {
+	for _, half := range []bool{false, true} {
+		name := "gemm"
+		if half {
+			name = "gemm16"
+		}
+		g.text(name, []arg{{"t", "*tile"}}, "")
+		g.loadTile(half)
+		for rows := g.mr; rows > 1; rows-- {
+			g.op("CMPQ tile_rows(%s), $%d", regTile, rows)
+			g.op("JEQ rows%d%s", rows, name)
+		}
+		for rows := 1; rows <= g.mr; rows++ {
+			g.rows(rows, name, half)
+		}
+	}
+}
+
+// loadTile reads the tile and turns strides into bytes.
+func (g *gen) loadTile(half bool) {
+	g.op("MOVQ t+0(FP), %s", regTile)
+	g.op("MOVQ tile_aRow(%s), %s", regTile, regARow)
+	g.op("SHLQ $2, %s", regARow)
+	g.op("MOVQ tile_aK(%s), %s", regTile, regAK)
+	g.op("SHLQ $2, %s", regAK)
+	g.op("MOVQ tile_a(%s), %s", regTile, regA[0])
+	for i := 1; i < (g.mr+2)/3; i++ {
+		g.op("LEAQ (%s)(%s*2), %s", regA[i-1], regARow, regA[i])
+		g.op("ADDQ %s, %s", regARow, regA[i])
+	}
+	b, shift := "tile_b", 2
+	if half {
+		b, shift = "tile_b16", 1
+	}
+	g.op("MOVQ %s(%s), %s", b, regTile, regB)
+	g.op("MOVQ tile_bK(%s), %s", regTile, regBK)
+	g.op("SHLQ $%d, %s", shift, regBK)
+	g.op("MOVQ tile_k(%s), %s", regTile, regK)
+	g.op("MOVQ tile_c(%s), %s", regTile, regC)
+	g.op("MOVQ tile_cRow(%s), %s", regTile, regCRow)
+	g.op("SHLQ $2, %s", regCRow)
+	if half && g.wide() {
+		g.op("VMOVUPS %s, Z31", constant("upper"))
+	}
+}
+
+// The vector registers: two sums a row, two of b, the rest for values of a.
+func (g *gen) sum(row, half int) string { return g.v(2*row + half) }
+func (g *gen) b(half int) string        { return g.v(2*g.mr + half) }
+func (g *gen) a(row int) string {
+	if g.wide() {
+		return g.v(26 + row%5)
+	}
+	return g.v(14 + row%2)
+}
+
+// rows writes the loop over k for a number of rows, and the store.
+func (g *gen) rows(rows int, name string, half bool) {
+	g.mark(fmt.Sprintf("rows%d%s", rows, name))
+	for i := range rows {
+		g.op("VXORPS %s, %s, %s", xmm(2*i), xmm(2*i), xmm(2*i))
+		g.op("VXORPS %s, %s, %s", xmm(2*i+1), xmm(2*i+1), xmm(2*i+1))
+	}
+	loop, store := g.newLabel("loop"), g.newLabel("store")
+	g.op("TESTQ %s, %s", regK, regK)
+	g.op("JZ %s", store)
+	g.op("PCALIGN $32")
+	g.mark(loop)
+	g.loadB(half)
+	for i := range rows {
+		at := []string{"(%s)", "(%s)(%s*1)", "(%s)(%s*2)"}[i%3]
+		operand := fmt.Sprintf("(%s)", regA[i/3])
+		if i%3 > 0 {
+			operand = fmt.Sprintf(at, regA[i/3], regARow)
+		}
+		g.op("VBROADCASTSS %s, %s", operand, g.a(i))
+		g.op("VFMADD231PS %s, %s, %s", g.b(0), g.a(i), g.sum(i, 0))
+		g.op("VFMADD231PS %s, %s, %s", g.b(1), g.a(i), g.sum(i, 1))
+	}
+	for i := range (rows + 2) / 3 {
+		g.op("ADDQ %s, %s", regAK, regA[i])
+	}
+	g.op("ADDQ %s, %s", regBK, regB)
+	g.op("DECQ %s", regK)
+	g.op("JNZ %s", loop)
+	g.mark(store)
+	g.store(rows)
+}
+
+// xmm names the register that VXORPS clears: the whole register becomes zero.
+func xmm(n int) string {
+	if n > 15 {
+		return fmt.Sprint("Z", n)
+	}
+	return fmt.Sprint("X", n)
+}
+
+// loadB loads two registers of b, widening bfloat16 pairs: the upper halves are
+// the first columns, the lower halves the others.
+func (g *gen) loadB(half bool) {
+	if !half {
+		g.op("VMOVUPS (%s), %s", regB, g.b(0))
+		g.op("VMOVUPS %d(%s), %s", g.bytes(), regB, g.b(1))
+		return
+	}
+	g.op("VMOVUPS (%s), %s", regB, g.b(0))
+	g.op("VPSLLD $16, %s, %s", g.b(0), g.b(1))
+	if g.wide() {
+		g.op("VPANDD Z31, %s, %s", g.b(0), g.b(0))
+		return
+	}
+	g.op("VPAND %s, %s, %s", constant("upper"), g.b(0), g.b(0))
+}
+
+// store writes the sums to c, or adds them.
+func (g *gen) store(rows int) {
+	write := g.newLabel("write")
+	for _, add := range []bool{true, false} {
+		if add {
+			g.op("CMPB tile_add(%s), $0", regTile)
+			g.op("JEQ %s", write)
+		} else {
+			g.mark(write)
+		}
+		for i := range rows {
+			for h := range 2 {
+				at := fmt.Sprintf("%d(%s)", h*g.bytes(), regC)
+				if add {
+					g.op("VADDPS %s, %s, %s", at, g.sum(i, h), g.sum(i, h))
+				}
+				g.op("VMOVUPS %s, %s", g.sum(i, h), at)
+			}
+			if i < rows-1 {
+				g.op("ADDQ %s, %s", regCRow, regC)
+			}
+		}
+		g.done()
+	}
+}
+
+// peak runs n rounds of multiply-adds that wait for nothing but each other:
+// the yardstick of the matrix kernels.
+func (g *gen) peak() {
+	g.text("peak", []arg{{"n", "int"}}, "")
+	g.op("MOVQ %s, CX", g.arg("n"))
+	for i := range peakSums + 1 {
+		g.clear(i)
+	}
+	loop := g.newLabel("loop")
+	g.op("PCALIGN $32")
+	g.mark(loop)
+	for i := range peakSums {
+		g.do("VFMADD231PS", peakSums, peakSums, i)
+	}
+	g.op("DECQ CX")
+	g.op("JNZ %s", loop)
+	g.done()
+}
+
+// peakSums is more than latency times issue width.
+const peakSums = 12
