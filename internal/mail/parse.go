@@ -32,7 +32,7 @@ type Message struct {
 
 // Options are what Parse is told beyond the bytes.
 type Options struct {
-	// Now bounds believable dates: two days later ones are flagged. Zero: none is.
+	// Now bounds believable dates: those more than two days later are flagged.
 	Now time.Time
 	// Envelope is the date of the mbox separator, for a message without one.
 	Envelope time.Time
@@ -156,9 +156,19 @@ func (m *Message) readDate(h header, opt Options) {
 		m.DateSource = "none"
 		return
 	}
-	if m.Date.Year() < 1980 || !opt.Now.IsZero() && m.Date.After(opt.Now.Add(48*time.Hour)) {
+	if !believable(m.Date, opt.Now) {
 		m.warn(WarnDateRange)
 	}
+}
+
+// believable reports whether mail can have this date. The first day of 1980 is
+// what an unset clock shows; without a now the end of 32-bit time is the limit.
+func believable(date, now time.Time) bool {
+	first, last := time.Date(1980, 1, 2, 0, 0, 0, 0, time.UTC), time.Date(2038, 1, 19, 0, 0, 0, 0, time.UTC)
+	if !now.IsZero() {
+		last = now.Add(48 * time.Hour)
+	}
+	return !date.Before(first) && !date.After(last)
 }
 
 func newestReceived(h header) (newest time.Time) {

@@ -4,7 +4,7 @@ package mail
 // command fail.
 const (
 	WarnDateMissing = "date_missing"           // no Date header that can be read
-	WarnDateRange   = "date_out_of_range"      // outside 1980 to two days from now
+	WarnDateRange   = "date_out_of_range"      // before 1980-01-02 or more than two days from now
 	WarnDateNoZone  = "date_without_zone"      // taken as UTC
 	WarnDateOdd     = "nonstandard_date"       // not in RFC 5322's form
 	WarnNamedZone   = "named_zone"             // EST, PDT … instead of an offset

@@ -1,0 +1,85 @@
+// Command ingest turns mail files into Email records and an inbox database.
+package main
+
+import (
+	"context"
+
+	ufcli "github.com/urfave/cli/v2"
+
+	"agentmill/internal/cli"
+	"agentmill/internal/ingest"
+)
+
+func main() { cli.Main(command()) }
+
+func command() *cli.Command {
+	var (
+		cfg   ingest.Config
+		in    ufcli.StringSlice
+		match ufcli.StringSlice
+		shard string
+		table bool
+	)
+	return &cli.Command{
+		Name:      "ingest",
+		Usage:     "turn mail files into records and an inbox database",
+		ArgsUsage: "[FILE|FOLDER ...]",
+		Description: `Reads tar archives (plain, gzip or zstd) as they are, trees of mail files such as CMU's Enron
+corpus, Maildirs, mbox files, single messages, and Kaggle's emails.csv. Copies of a message within a
+mailbox become one record. A damaged message is a record with warnings.
+
+examples:
+  ingest enron_mail.tar.gz --match allen-p --match lay-k --index inbox.db --out emails.parquet
+  ingest maildir/ --index inbox.db --out emails.parquet --stats
+  ingest mail.mbox | head -1`,
+		Flags: []ufcli.Flag{
+			&ufcli.StringSliceFlag{Name: "in", Usage: "mail `FILE` or folder, as an argument; repeatable", Destination: &in},
+			&ufcli.StringFlag{Name: "out", Usage: "write records to `FILE` (.parquet, .jsonl, .jsonl.gz, .jsonl.zst); JSON lines on standard output without", Destination: &cfg.Out},
+			&ufcli.StringFlag{Name: "index", Usage: "write the database that an agent searches to `FILE`", Destination: &cfg.Index},
+			&ufcli.StringSliceFlag{Name: "match", Usage: "read only mailboxes whose name matches `GLOB`; repeatable", Destination: &match},
+			&ufcli.StringFlag{Name: "owners", Usage: "`FILE` with the owner of each mailbox, lines of NAME<tab>ADDRESS; found from the headers without", Destination: &cfg.Owners},
+			&ufcli.BoolFlag{Name: "stem", Usage: "index word stems, so that trading finds trade", Destination: &cfg.Stem},
+			&ufcli.StringFlag{Name: "shard", Usage: "read only mailboxes of part `I/N`", Destination: &shard},
+			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` entries of which no message can be made", Destination: &cfg.MaxErrors},
+			&ufcli.StringFlag{Name: "rejects", Usage: "keep such entries in `FILE`", Destination: &cfg.Rejects},
+			&ufcli.BoolFlag{Name: "stats", Usage: "print a table of mailboxes and warnings on standard error", Destination: &table},
+		},
+		Run: func(ctx context.Context, env *cli.Env) (err error) {
+			if cfg.Shard, err = ingest.ParseShard(shard); err != nil {
+				return cli.Usagef("%w", err)
+			}
+			cfg.Match = match.Value()
+			cfg.Paths = append(in.Value(), env.Args...)
+			return run(ctx, env, cfg, table)
+		},
+	}
+}
+
+func run(ctx context.Context, env *cli.Env, cfg ingest.Config, table bool) error {
+	if cfg.Index == "-" {
+		return cli.Usagef("--index -: a database cannot be written to standard output; name a file")
+	}
+	if cfg.MaxErrors < 0 {
+		return cli.Usagef("--max-errors %d: want 0 or more", cfg.MaxErrors)
+	}
+	cfg.Stdin, cfg.Stdout, cfg.Clock, cfg.Log, cfg.Progress = env.Stdin, env.Stdout, env.Clock, env.Log, env.Progress
+	stats, err := ingest.Run(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if table {
+		if _, err := stats.WriteTo(env.Stderr); err != nil {
+			return err
+		}
+	}
+	damaged := 0
+	for _, n := range stats.Warnings {
+		damaged += n
+	}
+	env.Notef("read %d messages, wrote %d records in %d mailboxes, %d copies merged, %d warnings, %d bad",
+		stats.Messages, stats.Records, len(stats.Mailboxes), stats.Copies, damaged, stats.Bad)
+	if stats.Bad > 0 {
+		return cli.Partialf("%d entries were no mail messages", stats.Bad)
+	}
+	return nil
+}
