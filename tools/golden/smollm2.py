@@ -4,7 +4,8 @@
     pip install torch transformers gguf
     python3 tools/golden/smollm2.py models/smollm2 internal/catalog/testdata/smollm2.json
 
-The folder holds model.gguf, which transformers dequantises to float32 by itself.
+The folder holds model.gguf, which transformers dequantises to float32 by itself;
+everything is then computed in float64.
 For each prompt: its token ids, the log-probability of each token after the
 first, and the ten largest logits after the last one. For the second prompt: the
 norm of each tensor's gradient of the mean negative log-probability.
@@ -27,12 +28,12 @@ PROMPTS = [
 def main(folder, path):
     torch.manual_seed(0)
     tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file="model.gguf")
-    model = AutoModelForCausalLM.from_pretrained(folder, gguf_file="model.gguf", dtype=torch.float32)
+    model = AutoModelForCausalLM.from_pretrained(folder, gguf_file="model.gguf", dtype=torch.float32).double()
     cases = []
     for text in PROMPTS:
         ids = tokenizer(text, add_special_tokens=False, return_tensors="pt").input_ids
         with torch.no_grad():
-            logits = model(ids).logits[0].double()
+            logits = model(ids).logits[0]
         logp = torch.log_softmax(logits[:-1], -1).gather(1, ids[0, 1:, None])[:, 0]
         top = logits[-1].topk(10)
         cases.append({

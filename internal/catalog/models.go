@@ -1,0 +1,113 @@
+// Package catalog maps names to constructors: the one place that knows all
+// implementations.
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"agentmill/internal/chatml"
+	"agentmill/internal/checkpoint"
+	"agentmill/internal/clock"
+	"agentmill/internal/device"
+	"agentmill/internal/infer"
+	"agentmill/internal/model"
+	"agentmill/internal/model/llama"
+	"agentmill/internal/traj"
+)
+
+// families maps config.json's model_type to what builds it.
+var families = map[string]func(model.Config, device.Backend, model.Source, model.Options) (model.Model, error){
+	"llama": llama.New,
+}
+
+// NewModel builds the model that cfg describes from the tensors of src.
+func NewModel(cfg model.Config, b device.Backend, src model.Source, o model.Options) (model.Model, error) {
+	build, ok := families[cfg.ModelType]
+	if !ok {
+		return nil, fmt.Errorf("config.json: model_type is %q: want %s", cfg.ModelType, oneOf(families))
+	}
+	return build(cfg, b, src, o)
+}
+
+// precisions maps --precision to how weights are stored.
+var precisions = map[string]device.DType{"f32": device.F32, "w16": device.BF16}
+
+// Precision returns the weight format called name.
+func Precision(name string) (device.DType, error) {
+	d, ok := precisions[name]
+	if !ok {
+		return 0, fmt.Errorf("precision %q: want %s", name, oneOf(precisions))
+	}
+	return d, nil
+}
+
+// A LocalConfig says how a policy folder is played.
+type LocalConfig struct {
+	Dir       string
+	Base      string // replaces the base that an adapter names
+	Name      string // of the policy in records; Dir if empty
+	Device    string // as of Device
+	Threads   int    // 0: one a processor
+	Precision string // f32 or w16
+	Context   int    // most tokens of an attempt; 0: the model's positions
+	Sessions  int    // most attempts at once; 0: a default
+	Clock     clock.Clock
+}
+
+// A Local is a policy folder being played in this process.
+type Local struct {
+	*infer.Engine
+	Manifest checkpoint.Manifest
+	Backend  device.Backend
+}
+
+// OpenLocal opens a policy folder for playing.
+func OpenLocal(c LocalConfig) (*Local, error) {
+	p, err := checkpoint.Open(c.Dir, checkpoint.Options{Base: c.Base})
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	codec, err := chatml.New(p.Tokenizer)
+	if err != nil {
+		return nil, fmt.Errorf("open policy %s: %w", c.Dir, err)
+	}
+	dtype, err := Precision(c.Precision)
+	if err != nil {
+		return nil, err
+	}
+	backend, err := Device(c.Device, c.Threads)
+	if err != nil {
+		return nil, err
+	}
+	m, err := NewModel(p.Config, backend, p.Merged(), model.Options{DType: dtype})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open policy %s: %w", c.Dir, err), backend.Close())
+	}
+	info := traj.Policy{Name: c.Name, Hash: p.Hash, Precision: c.Precision}
+	if info.Name == "" {
+		info.Name = c.Dir
+	}
+	engine := infer.New(infer.Config{
+		Model: m, Codec: codec, Policy: info, Context: c.Context, Sessions: c.Sessions, Clock: c.Clock,
+	})
+	return &Local{Engine: engine, Manifest: p.Manifest, Backend: backend}, nil
+}
+
+// Close ends the engine and its device.
+func (l *Local) Close() error {
+	return errors.Join(l.Engine.Close(), l.Backend.Close())
+}
+
+// oneOf lists the names of a table, for messages.
+func oneOf[V any](table map[string]V) string {
+	names := slices.Sorted(maps.Keys(table))
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " or " + names[last]
+	}
+	return names[0]
+}
