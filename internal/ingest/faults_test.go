@@ -1,0 +1,191 @@
+package ingest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agentmill/internal/ingest"
+	"agentmill/internal/mail"
+)
+
+// notYet are the cases of the fault collection that ingest does not read.
+var notYet = map[string]string{"23-hf-like.parquet": "Parquet is not an input of ingest"}
+
+// A fault is what the collection expects of one message. Fields not named in it
+// are not tested.
+type fault struct {
+	MessageID   string            `json:"message_id"`
+	Date        string            `json:"date"`
+	DateSource  string            `json:"date_source"`
+	From        string            `json:"from"`
+	FromName    string            `json:"from_name"`
+	To          []string          `json:"to"`
+	Subject     *string           `json:"subject"`
+	Labels      []string          `json:"labels"`
+	Body        *string           `json:"body"`
+	BodyPrefix  string            `json:"body_prefix"`
+	BodyLen     int               `json:"body_len"`
+	BodyAnyOf   []string          `json:"body_any_of"`
+	Contains    []string          `json:"body_contains"`
+	Attachments []mail.Attachment `json:"attachments"`
+	Folder      string            `json:"folder"`
+	Inbox       string            `json:"inbox"`
+	File        string            `json:"file"`
+	XFrom       string            `json:"x_from"`
+	XToCount    int               `json:"x_to_count"`
+	Warnings    []string          `json:"warnings"`
+}
+
+// TestFaults reads files with faults from public reports.
+func TestFaults(t *testing.T) {
+	dir := filepath.Join(sharedFolder(t), "mail-faults")
+	data, err := os.ReadFile(filepath.Join(dir, "expected.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var expected map[string]json.RawMessage
+	if err := json.Unmarshal(data, &expected); err != nil {
+		t.Fatal(err)
+	}
+	for name, raw := range expected {
+		t.Run(name, func(t *testing.T) {
+			if why := notYet[name]; why != "" {
+				t.Skip(why)
+			}
+			got := records(t, filepath.Join(dir, name))
+			if name == "15-duplicates.mbox" {
+				checkDuplicates(t, got)
+				return
+			}
+			for _, want := range faults(t, raw) {
+				i := slices.IndexFunc(got, func(e mail.Email) bool { return e.MessageID == want.MessageID })
+				if i < 0 {
+					t.Errorf("no record %s", want.MessageID)
+					continue
+				}
+				want.check(t, &got[i])
+				want.checkHeader(t, filepath.Join(dir, name))
+			}
+		})
+	}
+}
+
+// faults takes one expectation or a list of them.
+func faults(t *testing.T, raw json.RawMessage) (list []fault) {
+	t.Helper()
+	if raw[0] != '[' {
+		raw = slices.Concat([]byte("["), raw, []byte("]"))
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func records(t *testing.T, paths ...string) (list []mail.Email) {
+	t.Helper()
+	var out bytes.Buffer
+	cfg := config(paths...)
+	cfg.Stdout = &out
+	if _, err := ingest.Run(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(out.Bytes()) {
+		var e mail.Email
+		if err := json.Unmarshal(line, &e); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func (want *fault) check(t *testing.T, e *mail.Email) {
+	t.Helper()
+	equal := func(name string, named bool, want, got any) {
+		t.Helper()
+		if diff := cmp.Diff(want, got); named && diff != "" {
+			t.Errorf("%s %s: %s", e.MessageID, name, diff)
+		}
+	}
+	equal("date", want.Date != "", want.Date, e.Date.Format(time.RFC3339))
+	equal("date_source", want.DateSource != "", want.DateSource, e.DateSource)
+	equal("from", want.From != "", want.From, e.From)
+	equal("to", want.To != nil, want.To, e.To)
+	equal("subject", want.Subject != nil, deref(want.Subject), e.Subject)
+	equal("labels", want.Labels != nil, want.Labels, e.Labels)
+	equal("body", want.Body != nil, deref(want.Body), e.Body)
+	equal("length of body", want.BodyLen > 0, want.BodyLen, len(e.Body))
+	equal("attachments", want.Attachments != nil, want.Attachments, e.Attachments)
+	equal("folder", want.Folder != "", want.Folder, e.Folder)
+	equal("source", want.File != "", want.File, e.Source)
+	if !strings.HasPrefix(e.Body, want.BodyPrefix) || want.BodyAnyOf != nil && !slices.Contains(want.BodyAnyOf, e.Body) {
+		t.Errorf("%s body: %.80q", e.MessageID, e.Body)
+	}
+	for _, part := range want.Contains {
+		if !strings.Contains(e.Body, part) {
+			t.Errorf("%s body has no %q: %q", e.MessageID, part, e.Body)
+		}
+	}
+	for _, w := range want.Warnings {
+		if !slices.Contains(e.Warnings, w) {
+			t.Errorf("%s: warnings %v, want %s among them", e.MessageID, e.Warnings, w)
+		}
+	}
+	if !utf8.ValidString(e.Body) {
+		t.Errorf("%s: body is not UTF-8", e.MessageID)
+	}
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// checkHeader compares what goes into no record, of a file's first message.
+func (want *fault) checkHeader(t *testing.T, path string) {
+	t.Helper()
+	if want.FromName == "" && want.XFrom == "" {
+		return
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := mail.Parse(raw, mail.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.FromName != "" && m.FromName != want.FromName || want.XFrom != "" && (m.XFrom != want.XFrom || len(m.XTo) != want.XToCount) {
+		t.Errorf("%s: from name %q, X-From %q, %d names in X-To", want.MessageID, m.FromName, m.XFrom, len(m.XTo))
+	}
+}
+
+// checkDuplicates wants messages 1 and 4 merged, 2 and 3 kept apart from them
+// though they carry the id of 1.
+func checkDuplicates(t *testing.T, got []mail.Email) {
+	t.Helper()
+	var groups []string
+	for _, e := range got {
+		sources := e.Source[strings.LastIndexByte(e.Source, ':')+1:]
+		for _, c := range e.Copies {
+			sources += "+" + c.Source[strings.LastIndexByte(c.Source, ':')+1:]
+		}
+		groups = append(groups, sources)
+	}
+	slices.Sort(groups)
+	if diff := cmp.Diff([]string{"1+4", "2", "3"}, groups); diff != "" {
+		t.Error(diff)
+	}
+}
