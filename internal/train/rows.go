@@ -1,0 +1,235 @@
+package train
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"agentmill/internal/chat"
+	"agentmill/internal/chatml"
+	"agentmill/internal/checkpoint"
+	"agentmill/internal/dataset"
+	"agentmill/internal/model"
+	"agentmill/internal/question"
+	"agentmill/internal/rl"
+	"agentmill/internal/traj"
+)
+
+// A row is what is kept of a scored row.
+type row struct {
+	model.Sample
+	id      string
+	credit  rl.Row
+	correct bool // or without a verdict
+	failed  bool
+	cut     bool
+	invTemp float32   // 1/temperature of sampling
+	sampled []float32 // log-probabilities by the engine, of the trained tokens; nil: none comparable
+	options traj.EnvOptions
+}
+
+// read collects the rows and checks each.
+func (s *stage) read(ctx context.Context) error {
+	codec, err := chatml.New(s.parent.Tokenizer)
+	if err != nil {
+		return fmt.Errorf("open policy %s: %w", s.cfg.Policy, err)
+	}
+	a := &admission{stage: s, codec: codec, lineage: append([]string{s.parent.Hash}, s.ancestors()...)}
+	src := s.cfg.Source
+	sum := sha256.New()
+	if src.Stdin != nil {
+		src.Stdin = io.TeeReader(src.Stdin, sum)
+	}
+	counts := map[string]int{}
+	s.stats.Stats, err = dataset.Read(ctx, src, func(pos dataset.Position, rec *traj.Scored) error {
+		r, err := a.row(rec)
+		if err != nil {
+			return err
+		}
+		counts[pos.File]++
+		s.rows = append(s.rows, r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.data, err = dataFiles(src.Paths, counts, sum)
+	return err
+}
+
+// ancestors are the hashes of the policies before the parent, newest first.
+func (s *stage) ancestors() []string {
+	var st state
+	if f, err := checkpoint.OpenTrainer(s.cfg.Policy, &st); err == nil {
+		f.Close()
+		return st.Ancestors
+	}
+	if p := s.parent.Manifest.Parent; p != "" {
+		return []string{p}
+	}
+	return nil
+}
+
+// An admission decides row by row.
+type admission struct {
+	*stage
+	codec   *chatml.Codec
+	lineage []string // hashes of the parent and its ancestors, newest first
+}
+
+// fresh are the policies whose rows a policy gradient may use: the parent, and
+// as many ancestors as may be stale.
+func (a *admission) fresh() []string {
+	return a.lineage[:min(len(a.lineage), 1+a.cfg.MaxStaleness)]
+}
+
+// row checks one record and keeps what training needs of it.
+func (a *admission) row(rec *traj.Scored) (row, error) {
+	r := row{
+		id: rec.ID, failed: rec.Failure != nil, cut: wasCut(&rec.Trajectory), options: rec.EnvOptions,
+		correct: rec.Verdict == nil || rec.Verdict.Correct,
+		credit:  rl.Row{ID: rec.ID, Group: rec.Group, Attempt: rec.Attempt, Reward: rec.Reward},
+	}
+	switch {
+	case rec.Question.Split != question.Train:
+		return r, dataset.Badf("question.split", "is %q, want \"train\": no other rows are trained on", rec.Question.Split)
+	case rec.Policy.Oracle != "":
+		return r, dataset.Badf("policy.oracle", "is %q: rows with such help are not trained on", rec.Policy.Oracle)
+	case r.failed:
+		return r, nil
+	}
+	if a.cfg.Method == "grpo" {
+		if err := a.playedByParent(rec); err != nil {
+			return r, err
+		}
+	}
+	if err := a.sample(&r, &rec.Trajectory); err != nil {
+		return r, err
+	}
+	return r, a.fits(&r)
+}
+
+// playedByParent refuses rows that carry no sampled tokens of the parent.
+func (a *admission) playedByParent(rec *traj.Scored) error {
+	switch {
+	case len(rec.TokenIDs) == 0:
+		return dataset.Badf("token_ids", "missing; --method grpo needs sampled tokens with log-probabilities (row %s was played by %s)", rec.ID, rec.Policy.Name)
+	case !slices.Contains(a.fresh(), rec.Policy.Hash):
+		return dataset.Badf("policy.hash", "is %.12s…, want %.12s…, the hash of %s (or let older ones in by --max-staleness)", rec.Policy.Hash, a.parent.Hash, a.cfg.Policy)
+	case rec.Group == "":
+		return dataset.Badf("group", "missing; --method grpo compares the attempts of a group")
+	case rec.Sampling.Temperature <= 0:
+		return dataset.Badf("sampling.temperature", "is %v, want more than 0: greedy tokens were not sampled", rec.Sampling.Temperature)
+	}
+	return nil
+}
+
+// sample sets the tokens of r: as sampled by the parent or an ancestor, else
+// rendered, since another policy's tokens may be of another vocabulary.
+func (a *admission) sample(r *row, t *traj.Trajectory) error {
+	r.invTemp = 1
+	if len(t.TokenIDs) == 0 || !slices.Contains(a.lineage, t.Policy.Hash) {
+		s, err := a.codec.Render(t.Messages)
+		r.Sample = model.Sample{IDs: s.IDs, Trained: s.Trained}
+		if err != nil {
+			return dataset.Badf("messages", "%v", err)
+		}
+		return nil
+	}
+	r.Sample = model.Sample{IDs: t.TokenIDs, Trained: t.Trained}
+	if a.cfg.Method == "grpo" {
+		r.invTemp = float32(1 / t.Sampling.Temperature)
+		r.sampled = comparable(t)
+	}
+	return nil
+}
+
+// comparable returns the engine's log-probabilities of the trained tokens, of
+// the same distribution that the trainer computes. Those of a truncated one
+// (top-p, top-k) are renormalised; then only the full ones at temperature 1
+// compare.
+func comparable(t *traj.Trajectory) []float32 {
+	from := t.LogProbs
+	if s := t.Sampling; s.TopK > 0 || (s.TopP > 0 && s.TopP < 1) {
+		if from = t.LogProbsFull; s.Temperature != 1 {
+			return nil
+		}
+	}
+	if len(from) != len(t.Trained) {
+		return nil
+	}
+	var out []float32
+	for i, trained := range t.Trained {
+		if trained {
+			out = append(out, from[i])
+		}
+	}
+	return out
+}
+
+// fits checks r against the model's sizes.
+func (a *admission) fits(r *row) error {
+	c := a.parent.Config
+	if n := len(r.IDs); n > c.MaxPositionEmbeddings {
+		return dataset.Badf("token_ids", "has %d tokens, want at most %d, the positions of the model", n, c.MaxPositionEmbeddings)
+	}
+	for i, id := range r.IDs {
+		if id < 0 || int(id) >= c.VocabSize {
+			return dataset.Badf("token_ids", "entry %d is %d, want 0 to %d, the vocabulary of the model", i, id, c.VocabSize-1)
+		}
+	}
+	if r.Targets() == 0 && !r.cut {
+		return dataset.Badf("trained", "0 trained tokens in the row")
+	}
+	if len(r.Trained) > 0 && r.Trained[0] {
+		return dataset.Badf("trained", "marks the first token, want a prompt before it")
+	}
+	return nil
+}
+
+// wasCut says that an attempt ran into the context or a turn's token limit.
+func wasCut(t *traj.Trajectory) bool {
+	if t.Stop == traj.Length {
+		return true
+	}
+	n := len(t.Turns)
+	return n > 0 && (t.Turns[n-1].FinishReason == chat.FinishLength || t.Turns[n-1].FinishReason == chat.FinishContext)
+}
+
+// dataFiles lists the files read, by name, hash and rows.
+func dataFiles(paths []string, counts map[string]int, stdin hash.Hash) (files []checkpoint.DataFile, err error) {
+	if len(paths) == 0 {
+		paths = []string{"-"}
+	}
+	for _, path := range paths {
+		if path == "-" {
+			files = append(files, checkpoint.DataFile{Name: "stdin", SHA256: hex.EncodeToString(stdin.Sum(nil)), Rows: counts["stdin"]})
+			continue
+		}
+		sum, err := fileHash(path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, checkpoint.DataFile{Name: filepath.Base(path), SHA256: sum, Rows: counts[path]})
+	}
+	return files, nil
+}
+
+func fileHash(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("hash rows: %w", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("hash rows: %w", err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

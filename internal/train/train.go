@@ -1,0 +1,229 @@
+// Package train makes the next policy from scored rows: by imitation of good
+// attempts (sft) or by policy gradients on compared ones (grpo).
+//
+// Most callers want Run. It reads rows, decides which tokens count and how much,
+// updates the parent's weights and writes the child's folder.
+//
+// N1: sampled tokens are trained on as they were sampled; only rows without
+// tokens (an expert's) are rendered, with the student's own template.
+// N2: only rows of the training split are trained on, and none that an oracle
+// helped; a row that may not be used is named by file, line and field.
+// N3: a run that was killed anywhere and run again ends with the same bits.
+// N4: log-probabilities before an update are the trainer's own; those of the
+// engine that sampled are only compared with them.
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"agentmill/internal/checkpoint"
+	"agentmill/internal/clock"
+	"agentmill/internal/dataset"
+	"agentmill/internal/device"
+	"agentmill/internal/model"
+	"agentmill/internal/optim"
+	"agentmill/internal/rl"
+)
+
+// A Config says what to train on what. Zero values of those fields that say so
+// are replaced by the method's defaults.
+type Config struct {
+	Source dataset.Source
+	Policy string // folder of the parent
+	Base   string // replaces the base that an adapter names
+	Out    string // folder of the child
+
+	Method    string // grpo or sft
+	Advantage string // grpo: an estimator of package rl
+	Filter    string // sft: correct (where there is a verdict) or all
+	Cut       string // rows that ran into a limit: mask or train
+
+	LR             float64 // 0: by method
+	Schedule       string  // constant or linear; "": by method
+	Warmup         int     // steps; negative: by method
+	Epochs         int     // passes over the rows
+	Batch          int     // rows of one update; 0: by method (grpo: all)
+	TokensPerBatch int     // of one forward and backward pass
+	MaxSteps       int     // 0: no limit
+	Seed           uint64
+	Optimizer      optim.Config
+
+	LoRARank  int     // 0: all weights
+	LoRAAlpha float64 // 0: twice the rank
+
+	MaxStaleness  int // so many steps older may the policy of a row be
+	RequireSignal bool
+
+	SaveEvery time.Duration // of an unfinished run's state
+	SaveSteps int           // the same by steps; 0: by time alone
+
+	Backend  device.Backend
+	NewModel func(model.Config, device.Backend, model.Source, model.Options) (model.Model, error)
+	Clock    clock.Clock
+	Log      *slog.Logger
+}
+
+// Stats says what a run did.
+type Stats struct {
+	dataset.Stats
+	Rows     int // trained on
+	Filtered int // not correct (sft), or at their group's mean (grpo)
+	Failed   int // attempts that failed
+	Cut      int // masked because a limit cut them
+	Credit   rl.Report
+
+	Updates     int
+	First, Last float64 // loss
+	Tokens      int     // of all passes
+	Rate        float64 // tokens a second
+	Updated     bool
+	Hash        string // of the child
+}
+
+// ErrNoSignal is returned under RequireSignal when nothing can be learnt.
+var ErrNoSignal = errors.New("no signal")
+
+// A stage is one run.
+type stage struct {
+	cfg    Config
+	parent *checkpoint.Policy
+	stats  Stats
+	rows   []row
+	data   []checkpoint.DataFile
+}
+
+// Run trains and writes the child's folder.
+func Run(ctx context.Context, cfg Config) (Stats, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.Check(); err != nil {
+		return Stats{}, err
+	}
+	parent, err := checkpoint.Open(cfg.Policy, checkpoint.Options{Base: cfg.Base})
+	if err != nil {
+		return Stats{}, err
+	}
+	defer parent.Close()
+	s := &stage{cfg: cfg, parent: parent}
+	if err := s.read(ctx); err != nil {
+		return s.stats, err
+	}
+	samples, err := s.choose()
+	if err != nil {
+		return s.stats, err
+	}
+	s.warn()
+	if len(samples) == 0 && cfg.RequireSignal {
+		return s.stats, fmt.Errorf("%w: %s", ErrNoSignal, s.whyNothing())
+	}
+	t, err := s.start(plan(cfg, samples))
+	if err != nil {
+		return s.stats, err
+	}
+	defer t.close()
+	if err := t.run(ctx); err != nil {
+		return s.stats, err
+	}
+	return s.stats, s.finish(t)
+}
+
+// withDefaults fills in what depends on the method.
+func (c Config) withDefaults() Config {
+	sft := c.Method == "sft"
+	pick := func(forSFT, forRL float64) float64 {
+		if sft {
+			return forSFT
+		}
+		return forRL
+	}
+	if c.LR == 0 {
+		c.LR = pick(2e-4, 2e-5)
+		if c.LoRARank > 0 {
+			c.LR = 2e-4
+		}
+	}
+	if c.Schedule == "" {
+		c.Schedule = "constant"
+		if sft {
+			c.Schedule = "linear"
+		}
+	}
+	if c.Warmup < 0 {
+		c.Warmup = int(pick(5, 0))
+	}
+	if c.Batch == 0 {
+		c.Batch = int(pick(8, 0))
+	}
+	if c.LoRARank > 0 && c.LoRAAlpha == 0 {
+		c.LoRAAlpha = 2 * float64(c.LoRARank)
+	}
+	return c
+}
+
+// Check returns an error that names the first setting that makes no sense.
+func (c Config) Check() error {
+	for _, f := range []struct {
+		flag, value string
+		allowed     []string
+	}{
+		{"method", c.Method, []string{"grpo", "sft"}},
+		{"filter", c.Filter, []string{"correct", "all"}},
+		{"cut", c.Cut, []string{"mask", "train"}},
+		{"advantage", c.Advantage, rl.EstimatorNames()},
+	} {
+		if !slices.Contains(f.allowed, f.value) {
+			return fmt.Errorf("--%s %q: want one of %v", f.flag, f.value, f.allowed)
+		}
+	}
+	for _, f := range []struct {
+		flag       string
+		value, min int
+	}{
+		{"epochs", c.Epochs, 1},
+		{"batch", c.Batch, 0},
+		{"tokens-per-batch", c.TokensPerBatch, 1},
+		{"max-steps", c.MaxSteps, 0},
+		{"lora-rank", c.LoRARank, 0},
+		{"max-staleness", c.MaxStaleness, 0},
+	} {
+		if f.value < f.min {
+			return fmt.Errorf("--%s %d: want %d or more", f.flag, f.value, f.min)
+		}
+	}
+	if c.Policy == "" || c.Out == "" {
+		return errors.New("--policy and --out are needed: the parent's folder and the child's")
+	}
+	if filepath.Clean(c.Policy) == filepath.Clean(c.Out) {
+		return fmt.Errorf("--out %s: is the parent's folder; the child needs one of its own", c.Out)
+	}
+	return c.withDefaults().schedule(1).Check()
+}
+
+func (c Config) schedule(total int) optim.Schedule {
+	return optim.Schedule{Kind: c.Schedule, LR: c.LR, Warmup: c.Warmup, Total: total}
+}
+
+// warn says what is likely to be a mistake.
+func (s *stage) warn() {
+	if s.cfg.LoRARank > 0 && s.cfg.LR < 5e-6 {
+		s.cfg.Log.Warn("the learning rate is one for all weights; adapters learn next to nothing with it", "lr", s.cfg.LR)
+	}
+	if s.stats.Cut > 0 && 2*s.stats.Cut >= len(s.rows) {
+		s.cfg.Log.Warn("half of the rows or more ran into a limit", "cut", s.stats.Cut, "rows", len(s.rows))
+	}
+	if names := s.stats.Credit.NotFinite; len(names) > 0 {
+		s.cfg.Log.Warn("rewards that are no numbers; their rows are left out", "rows", names)
+	}
+}
+
+// whyNothing says where all rows have gone.
+func (s *stage) whyNothing() string {
+	c := s.stats.Credit
+	return fmt.Sprintf("%d rows: %d failed, %d without a reward, %d cut, %d filtered; groups: %d with equal rewards, %d of one attempt",
+		len(s.rows), s.stats.Failed, c.NoReward, s.stats.Cut, s.stats.Filtered, c.Flat, c.Singletons)
+}
