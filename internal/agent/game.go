@@ -241,7 +241,7 @@ func (a *attempt) settle(call *traj.Call, res env.Result) {
 // was not played to its end, and is not recorded.
 func (a *attempt) fail(ctx context.Context, boundary string, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("play question %s: %w", a.row.Question.ID, context.Cause(ctx))
+		return fmt.Errorf("play question %s: %w", a.row.Question.ID, ctx.Err())
 	}
 	failure := traj.Failure{Boundary: boundary, Kind: "error", Message: err.Error()}
 	if e := (*Error)(nil); errors.As(err, &e) {

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 
 	"agentmill/internal/agent"
 	"agentmill/internal/dataset"
@@ -13,12 +15,17 @@ import (
 	"agentmill/internal/traj"
 )
 
+// JournalPath is where the run's journal is kept, "" without one.
+func (c *Config) JournalPath() string {
+	if c.Journal == "" && c.Out != "" && c.Out != "-" {
+		return c.Out + ".journal"
+	}
+	return c.Journal
+}
+
 // openJournal continues the run's journal; nil where there is none to keep.
 func openJournal(cfg *Config, g *agent.Game, qs []question.Question) (*journal.Journal, error) {
-	path := cfg.Journal
-	if path == "" && cfg.Out != "" && cfg.Out != "-" {
-		path = cfg.Out + ".journal"
-	}
+	path := cfg.JournalPath()
 	if path == "" {
 		return nil, nil
 	}
@@ -33,8 +40,12 @@ func openJournal(cfg *Config, g *agent.Game, qs []question.Question) (*journal.J
 // time, and where to, is not part of it.
 func fingerprint(cfg *Config, g *agent.Game, qs []question.Question) (string, error) {
 	h := sha256.New()
+	for _, path := range cfg.World {
+		if err := addFile(h, path); err != nil {
+			return "", fmt.Errorf("fingerprint of the run: %w", err)
+		}
+	}
 	err := json.NewEncoder(h).Encode(struct {
-		World    string
 		Policy   traj.Policy
 		Sampling traj.Sampling
 		Env      string
@@ -42,7 +53,7 @@ func fingerprint(cfg *Config, g *agent.Game, qs []question.Question) (string, er
 		Seed     uint64
 		Attempts int
 		Fixed    bool
-	}{cfg.World, g.Policy.Info(), g.Sampling, g.Env.Name(), g.Env.Options(), g.Seed, cfg.Attempts, g.Clock.Fixed()})
+	}{g.Policy.Info(), g.Sampling, g.Env.Name(), g.Env.Options(), g.Seed, cfg.Attempts, g.Clock.Fixed()})
 	if err != nil {
 		return "", fmt.Errorf("fingerprint of the run: %w", err)
 	}
@@ -54,4 +65,15 @@ func fingerprint(cfg *Config, g *agent.Game, qs []question.Question) (string, er
 		h.Write(raw)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// addFile adds a file's content to a hash.
+func addFile(h io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = io.Copy(h, f)
+	return err
 }

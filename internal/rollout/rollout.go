@@ -36,8 +36,8 @@ type Config struct {
 	Concurrency   int    // attempts at a time
 	MaxFailed     float64
 	Out           string
-	Journal       string // "": beside Out, none where that is standard output
-	World         string // what the world is made of, as a hash: another one is another run
+	Journal       string   // "": beside Out, none where that is standard output
+	World         []string // files that the world is made of: a journal belongs to their content
 
 	Stdout   io.Writer
 	Log      *slog.Logger
@@ -67,8 +67,8 @@ func (c *Config) Check() error {
 var (
 	// ErrTooManyFailed: more attempts failed than the limit allows.
 	ErrTooManyFailed = errors.New("too many attempts failed")
-	// ErrUnreachable: every attempt failed, at a provider. Later may be better.
-	ErrUnreachable = errors.New("every attempt failed at the provider")
+	// ErrUnreachable: every attempt failed, for reasons that may pass.
+	ErrUnreachable = errors.New("every attempt failed at a server that cannot be reached or is busy")
 )
 
 // A job is one attempt to be played.

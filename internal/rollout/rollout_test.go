@@ -170,6 +170,9 @@ func TestFailures(t *testing.T) {
 	down := func() error {
 		return &agent.Error{Boundary: "provider", Kind: "unreachable", Err: errors.New("refused")}
 	}
+	refused := func() error {
+		return &agent.Error{Boundary: "provider", Kind: "refused", Err: errors.New("no such model")}
+	}
 	for _, tt := range []struct {
 		name      string
 		policy    *gate
@@ -179,7 +182,8 @@ func TestFailures(t *testing.T) {
 		{"within the limit", after(17, broke), .1, nil},
 		{"beyond the limit", after(15, broke), .1, rollout.ErrTooManyFailed},
 		{"all, elsewhere", after(0, broke), .1, rollout.ErrTooManyFailed},
-		{"all, at the provider", after(0, down), 1, rollout.ErrUnreachable},
+		{"all, no server", after(0, down), 1, rollout.ErrUnreachable},
+		{"all, the server refuses", after(0, refused), .1, rollout.ErrTooManyFailed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := config(t, emailtest.Questions())

@@ -16,14 +16,14 @@ type Stats struct {
 	Rows, Resumed      int // written; of them found in the journal
 	Declined           int // attempts that the policy did not play
 	Stops              map[traj.StopReason]int
-	Failures           map[string]int // by boundary
-	Played             chat.Usage     // of attempts played in this run
+	Passing            int        // failures that may pass by themselves
+	Played             chat.Usage // of attempts played in this run
 	Seconds            float64
 	firstFailure       string
 }
 
 func newStats() *Stats {
-	return &Stats{Stops: map[traj.StopReason]int{}, Failures: map[string]int{}}
+	return &Stats{Stops: map[traj.StopReason]int{}}
 }
 
 // Failed is the number of failed attempts.
@@ -37,7 +37,9 @@ func (s *Stats) add(r result) {
 	s.Rows++
 	s.Stops[r.row.Stop]++
 	if f := r.row.Failure; f != nil {
-		s.Failures[f.Boundary]++
+		if f.Passing() {
+			s.Passing++
+		}
 		if s.firstFailure == "" {
 			s.firstFailure = f.Message
 		}
@@ -59,7 +61,7 @@ func (s *Stats) verdict(maxFailed float64) error {
 	switch {
 	case failed == 0:
 		return nil
-	case failed == s.Rows && s.Failures["provider"] == failed:
+	case failed == s.Rows && s.Passing == failed:
 		return fmt.Errorf("%w; the first: %s", ErrUnreachable, s.firstFailure)
 	case float64(failed) > maxFailed*float64(s.Rows):
 		return fmt.Errorf("%w: %d of %d, allowed %g; the first: %s", ErrTooManyFailed, failed, s.Rows, maxFailed, s.firstFailure)

@@ -129,6 +129,23 @@ type Failure struct {
 	Message  string `json:"message"`
 }
 
+// Kinds of a provider's Failure that may pass by themselves.
+const (
+	KindUnreachable = "unreachable"
+	KindTimeout     = "timeout"
+	KindRateLimit   = "rate_limit"
+	KindServer      = "server"
+)
+
+// Passing reports whether the same attempt may succeed later.
+func (f *Failure) Passing() bool {
+	switch f.Kind {
+	case KindUnreachable, KindTimeout, KindRateLimit, KindServer:
+		return f.Boundary == "provider"
+	}
+	return false
+}
+
 // Cost is what an attempt cost. USD is 0 without prices.
 type Cost struct {
 	Seconds float64 `json:"seconds"`

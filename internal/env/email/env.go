@@ -45,7 +45,7 @@ type Env struct {
 
 // New makes an Env that owns store.
 func New(store *mailstore.Store, opts traj.EnvOptions) (*Env, error) {
-	if err := check(opts); err != nil {
+	if err := Check(opts); err != nil {
 		return nil, err
 	}
 	format, err := toolformat.ByName(opts.ToolFormat)
@@ -55,8 +55,8 @@ func New(store *mailstore.Store, opts traj.EnvOptions) (*Env, error) {
 	return &Env{store: store, opts: opts, format: format}, nil
 }
 
-// check refuses rules that the environment cannot play by.
-func check(o traj.EnvOptions) error {
+// Check refuses rules that the environment cannot play by.
+func Check(o traj.EnvOptions) error {
 	switch {
 	case o.Search != string(mailstore.Any) && o.Search != string(mailstore.All):
 		return fmt.Errorf("search rule %q: want any or all", o.Search)
@@ -73,7 +73,8 @@ func check(o traj.EnvOptions) error {
 	case o.MailWords < 0:
 		return fmt.Errorf("mail words %d: want 0 (the whole mail) or more", o.MailWords)
 	}
-	return nil
+	_, err := toolformat.ByName(o.ToolFormat)
+	return err
 }
 
 // Name implements env.Env.

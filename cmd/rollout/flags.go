@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+
+	ufcli "github.com/urfave/cli/v2"
+
+	"agentmill/internal/catalog"
+	"agentmill/internal/cli"
+	"agentmill/internal/traj"
+)
+
+// unset is the value of a number flag that was not given, where 0 is a choice.
+const unset = -1
+
+func (o *options) flags() []ufcli.Flag {
+	return []ufcli.Flag{
+		&ufcli.StringSliceFlag{Name: "in", Usage: "read questions from `FILE` (repeatable; - is standard input)", Destination: &o.in},
+		&ufcli.StringFlag{Name: "out", Usage: "write trajectories to `FILE` (.jsonl, .jsonl.gz, .jsonl.zst, .parquet)", Destination: &o.cfg.Out},
+		&ufcli.StringFlag{Name: "index", Usage: "the mailboxes: `FILE` that ingest --index wrote", Destination: &o.world.Index},
+		&ufcli.StringFlag{Name: "env", Value: "email", Usage: "environment to play in", Destination: &o.world.Name},
+		&ufcli.StringFlag{Name: "policy", Usage: "expert, heuristic or a policy folder `DIR`", Destination: &o.policy.Name},
+		&ufcli.StringFlag{Name: "base-url", Usage: "play a model on the OpenAI-compatible server at `URL` (key: OPENAI_API_KEY)", Destination: &o.policy.Remote.BaseURL},
+		&ufcli.StringFlag{Name: "model", Usage: "`NAME` of the model on the server", Destination: &o.policy.Remote.Model},
+		&ufcli.StringFlag{Name: "base", Usage: "replaces the base that an adapter names", Destination: &o.policy.Local.Base},
+		&ufcli.StringFlag{Name: "split", Usage: "play only questions of this `SPLIT`: train, val or test", Destination: &o.cfg.Split},
+		&ufcli.IntFlag{Name: "limit", Usage: "play `N` questions (0: all)", Destination: &o.cfg.Limit},
+		&ufcli.IntFlag{Name: "offset", Usage: "pass over `N` questions; with --limit it goes on at the beginning after the end", Destination: &o.cfg.Offset},
+		&ufcli.IntFlag{Name: "attempts", Value: 1, Usage: "`N` attempts at each question", Destination: &o.cfg.Attempts},
+		&ufcli.IntFlag{Name: "concurrency", Value: 16, Usage: "play `N` attempts at a time", Destination: &o.cfg.Concurrency},
+		&ufcli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of all choices", Destination: &o.seed},
+		&ufcli.Float64Flag{Name: "temperature", Value: unset, DefaultText: "1; 0 with --ask", Usage: "of sampling; 0 is greedy", Destination: &o.temperature},
+		&ufcli.Float64Flag{Name: "top-p", Value: 1, Usage: "sample from the likeliest tokens that have this share", Destination: &o.topP},
+		&ufcli.IntFlag{Name: "top-k", Usage: "sample from the `K` likeliest tokens (0: all)", Destination: &o.topK},
+		&ufcli.IntFlag{Name: "context", Usage: "most tokens of an attempt (0: what the model allows)", Destination: &o.policy.Local.Context},
+		&ufcli.StringFlag{Name: "precision", Value: "w16", Usage: "weights as f32 or w16", Destination: &o.policy.Local.Precision},
+		&ufcli.StringFlag{Name: "device", Value: "cpu", Usage: "cpu", Destination: &o.policy.Local.Device},
+		&ufcli.IntFlag{Name: "threads", Usage: "threads of the device (0: one a processor)", Destination: &o.policy.Local.Threads},
+		&ufcli.Float64Flag{Name: "max-failed", Value: .1, Usage: "tolerate this `SHARE` of failed attempts", Destination: &o.cfg.MaxFailed},
+		&ufcli.StringFlag{Name: "journal", Usage: "keep what is played in `FILE` until the output is whole (default: beside --out)", Destination: &o.cfg.Journal},
+		&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &o.cfg.Questions.MaxErrors},
+		&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &o.cfg.Questions.Rejects},
+		&ufcli.StringFlag{Name: "ask", Usage: "answer one `QUESTION` at the terminal", Destination: &o.ask},
+		&ufcli.StringFlag{Name: "inbox", Usage: "the mailbox `ADDRESS` that --ask is about", Destination: &o.inbox},
+	}
+}
+
+// check refuses contradictions and fills in what comes from the outside.
+func (o *options) check(e *cli.Env) error {
+	switch {
+	case o.world.Index == "":
+		return cli.WithHint(cli.Usagef("--index is missing"), "ingest MAIL --index inbox.db writes one")
+	case o.policy.Name == "" && o.policy.Remote.BaseURL == "":
+		return cli.Usagef("--policy is missing: want expert, heuristic or a policy folder")
+	case o.policy.Name != "" && o.policy.Remote.BaseURL != "":
+		return cli.Usagef("--policy %s and --base-url: want one of them", o.policy.Name)
+	case (o.policy.Remote.BaseURL == "") != (o.policy.Remote.Model == ""):
+		return cli.Usagef("--base-url and --model: want both or neither")
+	case (o.ask == "") != (o.inbox == ""):
+		return cli.Usagef("--ask and --inbox: want both or neither")
+	case o.ask != "" && len(e.Args)+len(o.in.Value()) > 0:
+		return cli.Usagef("--ask plays no question file, but %q is given", append(o.in.Value(), e.Args...)[0])
+	case o.ask != "" && o.policy.Name == "expert":
+		return cli.Usagef("--ask: the expert knows the answers of question files only")
+	case o.temperature != unset && o.temperature < 0:
+		return cli.Usagef("--temperature %g: want 0 or more", o.temperature)
+	case o.topP <= 0 || o.topP > 1:
+		return cli.Usagef("--top-p %g: want a share above 0, at most 1", o.topP)
+	case o.topK < 0:
+		return cli.Usagef("--top-k %d: want 0 or more", o.topK)
+	case o.policy.Local.Context < 0 || o.policy.Local.Threads < 0:
+		return cli.Usagef("--context %d, --threads %d: want 0 or more", o.policy.Local.Context, o.policy.Local.Threads)
+	}
+	if err := o.cfg.Check(); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	o.policy.Remote.APIKey = e.Getenv("OPENAI_API_KEY")
+	o.cfg.Questions.Paths, o.cfg.Questions.Stdin = append(o.in.Value(), e.Args...), e.Stdin
+	o.cfg.Questions.Report = func(err error) { e.Log.Warn(err.Error()) }
+	o.cfg.World = []string{o.world.Index}
+	o.cfg.Stdout, o.cfg.Log, o.cfg.Progress = e.Stdout, e.Log, e.Progress
+	return nil
+}
+
+func (o *options) sampling() traj.Sampling {
+	s := traj.Sampling{Temperature: o.temperature, TopP: o.topP, TopK: o.topK}
+	if s.Temperature == unset {
+		if s.Temperature = 1; o.ask != "" {
+			s.Temperature = 0
+		}
+	}
+	return s
+}
+
+// rules are the flags for the rules of the game; unset ones are filled in.
+type rules struct{ traj.EnvOptions }
+
+func (r *rules) flags() []ufcli.Flag {
+	d := catalog.DefaultOptions()
+	text := func(name, usage, value string, dst *string) ufcli.Flag {
+		return &ufcli.StringFlag{Name: name, Usage: usage, DefaultText: "the policy folder's, else " + value, Destination: dst}
+	}
+	number := func(name, usage string, value int, dst *int) ufcli.Flag {
+		return &ufcli.IntFlag{Name: name, Usage: usage, Value: unset, DefaultText: fmt.Sprintf("the policy folder's, else %d", value), Destination: dst}
+	}
+	return []ufcli.Flag{
+		text("search", "a search takes `any` of its words, best first, or needs all, newest first", d.Search, &r.Search),
+		number("max-turns", "most turns of an attempt", d.MaxTurns, &r.MaxTurns),
+		number("turn-tokens", "most tokens of a turn", d.TurnTokens, &r.TurnTokens),
+		number("max-hits", "most hits of a search", d.MaxHits, &r.MaxHits),
+		number("mail-words", "show `N` words of a mail (0: the whole mail)", d.MailWords, &r.MailWords),
+		text("ids", "mails are known by short numbers or by full Message-IDs: `short` or full", d.IDs, &r.IDs),
+		text("on-bad-call", "a turn that is no call ends the attempt (`stop`), or the policy is told (tell)", d.OnBadCall, &r.OnBadCall),
+		text("tool-format", "how calls are written: `line` or json", d.ToolFormat, &r.ToolFormat),
+	}
+}
+
+// resolve fills in the rules that were not given: those of training, else the
+// defaults. Each given one that differs from training is told to warn.
+func (r *rules) resolve(trained traj.EnvOptions, ok bool, warn func(difference string)) traj.EnvOptions {
+	if !ok {
+		trained, warn = catalog.DefaultOptions(), func(string) {}
+	}
+	o := r.EnvOptions
+	fill(&o.Search, "", trained.Search, "search", warn)
+	fill(&o.MaxTurns, unset, trained.MaxTurns, "max-turns", warn)
+	fill(&o.TurnTokens, unset, trained.TurnTokens, "turn-tokens", warn)
+	fill(&o.MaxHits, unset, trained.MaxHits, "max-hits", warn)
+	fill(&o.MailWords, unset, trained.MailWords, "mail-words", warn)
+	fill(&o.IDs, "", trained.IDs, "ids", warn)
+	fill(&o.OnBadCall, "", trained.OnBadCall, "on-bad-call", warn)
+	fill(&o.ToolFormat, "", trained.ToolFormat, "tool-format", warn)
+	return o
+}
+
+func fill[T comparable](rule *T, none, trained T, flag string, warn func(string)) {
+	switch *rule {
+	case none:
+		*rule = trained
+	case trained:
+	default:
+		warn(fmt.Sprintf("--%s is %v, was %v", flag, *rule, trained))
+	}
+}

@@ -1,0 +1,120 @@
+// Command rollout plays a policy at questions and writes what happened.
+package main
+
+import (
+	"context"
+	"errors"
+
+	ufcli "github.com/urfave/cli/v2"
+
+	"agentmill/internal/agent"
+	"agentmill/internal/catalog"
+	"agentmill/internal/cli"
+	"agentmill/internal/env"
+	"agentmill/internal/question"
+	"agentmill/internal/rollout"
+)
+
+func main() { cli.Main(command()) }
+
+const description = `Reads questions, plays each with a policy in its environment, and writes one trajectory an attempt, in the
+order of the questions. What was played stands in a journal beside --out until the file is whole: the same command run
+again goes on.
+
+   rollout questions.parquet --index inbox.db --policy expert --split train --limit 96 --out rollouts.jsonl.zst
+   rollout questions.parquet --index inbox.db --policy models/smollm2 --attempts 4 --out rollouts.parquet
+   rollout questions.jsonl --index inbox.db --policy heuristic | judge > scored.jsonl
+   rollout --ask "When is the kickoff?" --inbox dana@harlan.example --index inbox.db --policy policies/p1
+   OPENAI_API_KEY=... rollout questions.jsonl --index inbox.db --base-url http://localhost:8000/v1 --model m
+
+A policy is expert (it is told the sources; for distillation), heuristic (no model, no gold) or a policy folder. Rules of
+the game that are not given are those that the folder was trained under.`
+
+// options are the flags as they are typed.
+type options struct {
+	in                          ufcli.StringSlice
+	cfg                         rollout.Config
+	policy                      catalog.PolicyConfig
+	world                       catalog.EnvConfig
+	rules                       rules
+	ask, inbox                  string
+	seed                        uint64
+	temperature, topP, maxFails float64
+	topK                        int
+}
+
+func command() *cli.Command {
+	var o options
+	return &cli.Command{
+		Name:        "rollout",
+		Usage:       "play a policy at questions",
+		ArgsUsage:   "[FILE ...]",
+		Description: description,
+		Flags:       append(o.flags(), o.rules.flags()...),
+		Run:         o.run,
+	}
+}
+
+func (o *options) run(ctx context.Context, e *cli.Env) error {
+	if err := o.check(e); err != nil {
+		return err
+	}
+	g, err := o.game(e)
+	if err != nil {
+		return err
+	}
+	defer g.Env.Close()
+	defer g.Policy.Close()
+	if o.ask != "" {
+		q := question.Question{Question: o.ask, InboxAddress: o.inbox, Answerable: true}
+		return rollout.Ask(ctx, g, &q, e.Stdout, e.Stderr)
+	}
+	st, err := rollout.Run(ctx, o.cfg, g)
+	if st.Rows > 0 {
+		e.Notef("%s", &st)
+	}
+	if r, ok := g.Env.(env.Reporter); ok && err == nil && r.Report() != "" {
+		e.Notef("%s", r.Report())
+	}
+	return exit(&st, err)
+}
+
+// exit turns the outcome into what the exit code tells.
+func exit(st *rollout.Stats, err error) error {
+	switch {
+	case errors.Is(err, rollout.ErrUnreachable):
+		return cli.TryAgainf("%w", err)
+	case err != nil:
+		return err
+	case st.Failed() > 0:
+		return cli.Partialf("%d of %d attempts failed", st.Failed(), st.Rows)
+	case st.Bad > 0:
+		return cli.Partialf("%d bad question records left out", st.Bad)
+	}
+	return nil
+}
+
+// game opens the environment and the policy.
+func (o *options) game(e *cli.Env) (*agent.Game, error) {
+	trained, ok, err := catalog.TrainedRules(o.policy.Name)
+	if err != nil {
+		return nil, err
+	}
+	o.world.Options = o.rules.resolve(trained, ok, func(difference string) {
+		e.Log.Warn("playing by other rules than the policy was trained under", "policy", o.policy.Name, "rule", difference)
+	})
+	if err := catalog.CheckOptions(o.world.Options); err != nil {
+		return nil, cli.Usagef("rules of the game: %w", err)
+	}
+	world, err := catalog.OpenEnv(o.world)
+	if err != nil {
+		return nil, err
+	}
+	o.policy.Env, o.policy.Local.Clock = world, e.Clock
+	o.policy.Local.Sessions = o.cfg.Concurrency
+	player, err := catalog.OpenPolicy(o.policy)
+	if err != nil {
+		return nil, errors.Join(err, world.Close())
+	}
+	return &agent.Game{Policy: player, Env: world, Sampling: o.sampling(), Seed: o.seed, Clock: e.Clock}, nil
+}

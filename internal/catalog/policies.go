@@ -1,0 +1,85 @@
+package catalog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"agentmill/internal/agent"
+	"agentmill/internal/checkpoint"
+	"agentmill/internal/env"
+	"agentmill/internal/heuristic"
+	"agentmill/internal/openai"
+	"agentmill/internal/toolformat"
+	"agentmill/internal/traj"
+)
+
+// A PolicyConfig says who plays: a policy without weights by its name, a model on
+// a server where Remote has an address, else the folder Local.Dir.
+type PolicyConfig struct {
+	Name   string
+	Env    env.Env
+	Remote openai.Config
+	Local  LocalConfig
+}
+
+// policies maps --policy to what makes a policy without weights.
+var policies = map[string]func(env.Env) (agent.Policy, error){
+	"expert": func(e env.Env) (agent.Policy, error) { return agent.NewExpert(e) },
+	"heuristic": func(e env.Env) (agent.Policy, error) {
+		format, err := toolformat.ByName(e.Options().ToolFormat)
+		if err != nil {
+			return nil, err
+		}
+		return heuristic.New(format), nil
+	},
+}
+
+// OpenPolicy makes the policy that c names.
+func OpenPolicy(c PolicyConfig) (agent.Policy, error) {
+	if c.Remote.BaseURL != "" {
+		return openai.New(c.Remote)
+	}
+	if c.Name == "" {
+		return nil, fmt.Errorf("no policy is named: want %s, or a policy folder", oneOf(policies))
+	}
+	if open, ok := policies[c.Name]; ok {
+		return open(c.Env)
+	}
+	c.Local.Dir = c.Name
+	local, err := OpenLocal(c.Local)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, checkpoint.ErrNotPolicy) {
+		return nil, fmt.Errorf("policy %q is neither %s nor a policy folder: %w", c.Name, oneOf(policies), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return local, nil
+}
+
+// TrainedRules are the rules of the game that the policy folder name was trained
+// under. ok is false for policies that record none.
+func TrainedRules(name string) (rules traj.EnvOptions, ok bool, err error) {
+	if _, named := policies[name]; named || name == "" {
+		return rules, false, nil
+	}
+	path := filepath.Join(name, checkpoint.ManifestFile)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return rules, false, nil
+	}
+	if err != nil {
+		return rules, false, fmt.Errorf("open policy: %w", err)
+	}
+	var m checkpoint.Manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		return rules, false, fmt.Errorf("open policy: %s: %w", path, err)
+	}
+	if m.EnvOptions == nil {
+		return rules, false, nil
+	}
+	return *m.EnvOptions, true, nil
+}
