@@ -1,0 +1,231 @@
+// Command engine measures tokens a second of a policy folder on this machine:
+// reading prompts, decoding, and training.
+//
+//	go run ./bench/engine --policy models/smollm2
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime/pprof"
+	"slices"
+	"strings"
+
+	"agentmill/internal/catalog"
+	"agentmill/internal/checkpoint"
+	"agentmill/internal/clock"
+	"agentmill/internal/device"
+	"agentmill/internal/model"
+)
+
+func main() {
+	dir := flag.String("policy", "", "policy `FOLDER`")
+	parts := flag.String("parts", "prefill,decode,full,lora", "what to measure")
+	rounds := flag.Int("rounds", 5, "measurements of each, the median is shown")
+	profile := flag.String("cpuprofile", "", "write a CPU profile to `FILE`")
+	flag.Parse()
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "engine: error:", err)
+			os.Exit(1)
+		}
+		_ = pprof.StartCPUProfile(f)
+		defer pprof.StopCPUProfile()
+	}
+	if err := run(os.Stdout, *dir, *parts, *rounds); err != nil {
+		fmt.Fprintln(os.Stderr, "engine: error:", err)
+		os.Exit(1)
+	}
+}
+
+// A bench is one policy on one device.
+type bench struct {
+	policy  *checkpoint.Policy
+	backend device.Backend
+	out     io.Writer
+	rounds  int
+}
+
+func run(out io.Writer, dir, parts string, rounds int) error {
+	p, err := checkpoint.Open(dir, checkpoint.Options{})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	backend, err := catalog.Device("cpu", 0)
+	if err != nil {
+		return err
+	}
+	defer backend.Close()
+	fmt.Fprintf(out, "device %s, path %s\n", backend.Name(), backend.Path())
+	b := &bench{p, backend, out, rounds}
+	for _, part := range strings.Split(parts, ",") {
+		switch part {
+		case "prefill":
+			err = b.play("prefill", b.prefill)
+		case "decode":
+			err = b.play("decode", b.decode)
+		case "full":
+			err = b.train(model.Options{Train: model.TrainFull})
+		case "lora":
+			err = b.train(model.Options{Train: model.TrainLoRA, LoRA: model.LoRA{Rank: 16, Alpha: 32, Targets: model.AllProjections()}})
+		default:
+			err = fmt.Errorf("part %q: want prefill, decode, full or lora", part)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// play runs measure with weights in both formats.
+func (b *bench) play(name string, measure func(name string, m model.Model)) error {
+	for _, precision := range []string{"w16", "f32"} {
+		dtype, err := catalog.Precision(precision)
+		if err != nil {
+			return err
+		}
+		m, err := catalog.NewModel(b.policy.Config, b.backend, b.policy.Merged(), model.Options{DType: dtype})
+		if err != nil {
+			return err
+		}
+		measure(name+" "+precision, m)
+		m.Close()
+	}
+	return nil
+}
+
+// show prints the median tokens a second of some rounds of f, after one to warm up.
+func (b *bench) show(name string, tokens int, f func()) {
+	f()
+	var rates []float64
+	for range b.rounds {
+		start := clock.Real().Now()
+		f()
+		rates = append(rates, float64(tokens)/clock.Since(clock.Real(), start))
+	}
+	slices.Sort(rates)
+	fmt.Fprintf(b.out, "%-28s %8.1f tokens/s (%.1f to %.1f)\n", name, rates[len(rates)/2], rates[0], rates[len(rates)-1])
+}
+
+// prefill reads 512 tokens: two prompts of 256.
+func (b *bench) prefill(name string, m model.Model) {
+	const n, length = 2, 256
+	b.show(name+", 2 x 256", n*length, func() {
+		batch := &model.Batch{}
+		for range n {
+			c := m.NewCache(length)
+			defer c.Free()
+			add(batch, length, c)
+		}
+		m.Logits(batch)
+	})
+}
+
+// decode samples 16 tokens of sequences that already have 64.
+func (b *bench) decode(name string, m model.Model) {
+	for _, n := range []int{1, 8, 32} {
+		const before, steps = 64, 16
+		caches := make([]device.Cache, n)
+		first := &model.Batch{}
+		for i := range caches {
+			caches[i] = m.NewCache(before + steps)
+			defer caches[i].Free()
+			add(first, before, caches[i])
+		}
+		m.Logits(first)
+		b.show(fmt.Sprintf("%s, %d sequences", name, n), n*steps, func() {
+			for range steps {
+				batch := &model.Batch{}
+				for _, c := range caches {
+					add(batch, 1, c)
+				}
+				m.Logits(batch)
+			}
+			for _, c := range caches {
+				c.Truncate(before)
+			}
+		})
+	}
+}
+
+// add appends n new tokens of the sequence that c holds.
+func add(b *model.Batch, n int, c device.Cache) {
+	start, at := len(b.IDs), c.Len()
+	for i := range n {
+		b.IDs = append(b.IDs, int32((at+i)*37%1000+300))
+		b.Positions = append(b.Positions, int32(at+i))
+	}
+	b.Rows = append(b.Rows, int32(len(b.IDs)-1))
+	b.Seqs = append(b.Seqs, device.Seq{Start: start, Len: n, Cache: c})
+}
+
+// train takes optimiser steps on four sequences of 550 tokens, 50 of them trained.
+func (b *bench) train(o model.Options) error {
+	m, err := catalog.NewModel(b.policy.Config, b.backend, b.policy.Merged(), o)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	const n, length = 4, 550
+	batch, err := model.Pack(samples(n, length))
+	if err != nil {
+		return err
+	}
+	targets := len(batch.Targets)
+	logp, dlogp := make([]float32, targets), make([]float32, targets)
+	for i := range dlogp {
+		dlogp[i] = -1 / float32(targets)
+	}
+	name := fmt.Sprintf("train %s f32", o.Train)
+	b.show(name+", forward", n*length, func() { m.Forward(batch, logp, false) })
+	b.show(name+", forward+backward", n*length, func() {
+		m.Weights().ZeroGrads()
+		m.Forward(batch, logp, true)
+		m.Backward(dlogp)
+	})
+	update := b.optimiser(m)
+	b.show(name+", whole step", n*length, func() {
+		m.Weights().ZeroGrads()
+		m.Forward(batch, logp, true)
+		m.Backward(dlogp)
+		update()
+	})
+	return nil
+}
+
+func samples(n, length int) []model.Sample {
+	var all []model.Sample
+	for i := range n {
+		s := model.Sample{IDs: make([]int32, length), Trained: make([]bool, length)}
+		for p := range length {
+			s.IDs[p] = int32((p*31+i*7)%1000 + 300)
+			s.Trained[p] = p%11 == 10
+		}
+		s.Trained[length-1] = true
+		all = append(all, s)
+	}
+	return all
+}
+
+// optimiser returns one step of AdamW, with a learning rate that changes nothing.
+func (b *bench) optimiser(m model.Model) func() {
+	params := m.Weights().Params()
+	moments := make([][2]device.Buffer, len(params))
+	for i, p := range params {
+		moments[i] = [2]device.Buffer{b.backend.Alloc(p.Values.Len()), b.backend.Alloc(p.Values.Len())}
+	}
+	return func() {
+		for _, p := range params {
+			b.backend.SumSquares(p.Grad)
+		}
+		for i, p := range params {
+			b.backend.AdamW(p.Values, p.Grad, moments[i][0], moments[i][1], device.AdamW{Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, Step: 1, Clip: 1})
+		}
+		m.Weights().Repack()
+	}
+}
