@@ -1,0 +1,225 @@
+package checkpoint_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agentmill/internal/checkpoint"
+	"agentmill/internal/checkpoint/tinypolicy"
+	"agentmill/internal/model"
+	"agentmill/internal/safetensors"
+)
+
+// ggufDir is made by tools/golden/gguf_policy.py.
+const ggufDir = "testdata/gguf"
+
+func open(t *testing.T, dir string) *checkpoint.Policy {
+	t.Helper()
+	p, err := checkpoint.Open(dir, checkpoint.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return p
+}
+
+func tiny(t *testing.T, dir string, seed uint64) string {
+	t.Helper()
+	if _, err := tinypolicy.Write(dir, seed); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func values(t *testing.T, src model.Source, name string) []float32 {
+	t.Helper()
+	v, _, err := src.Tensor(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestGGUF(t *testing.T) {
+	p := open(t, ggufDir)
+	want := model.Config{
+		Architectures: []string{"LlamaForCausalLM"}, ModelType: "llama", TorchDType: "bfloat16",
+		VocabSize: p.Tokenizer.Size(), HiddenSize: 32, IntermediateSize: 64, NumHiddenLayers: 2,
+		NumAttentionHeads: 4, NumKeyValueHeads: 2, HeadDim: 8, MaxPositionEmbeddings: 512,
+		RMSNormEps: 1e-5, RopeTheta: 100000, HiddenAct: "silu", TieWordEmbeddings: true,
+		BOSTokenID: json.RawMessage("1"), EOSTokenID: json.RawMessage("2"), PadTokenID: json.RawMessage("2"),
+	}
+	if d := cmp.Diff(want, p.Config); d != "" {
+		t.Errorf("config (-want +got):\n%s", d)
+	}
+	if !strings.Contains(p.ChatTemplate(), "<|im_start|>") {
+		t.Errorf("chat template is %q", p.ChatTemplate())
+	}
+	published, err := safetensors.Open(filepath.Join(ggufDir, "want.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer published.Close()
+	if got, want := len(p.Names()), len(published.Names())+1; got != want {
+		t.Errorf("%d tensors, want %d", got, want)
+	}
+	for _, name := range published.Names() {
+		if d := cmp.Diff(values(t, published, name), values(t, p, name)); d != "" {
+			t.Errorf("%s (-want +got):\n%.300s", name, d)
+		}
+	}
+}
+
+// TestTokenizerOfGGUF uses the vectors that the vocabulary's own package has.
+func TestTokenizerOfGGUF(t *testing.T) {
+	checkVectors(t, open(t, ggufDir), "smollm")
+}
+
+// TestSmolLM2Tokenizer needs the published file.
+func TestSmolLM2Tokenizer(t *testing.T) {
+	dir := os.Getenv("AGENTMILL_MODEL")
+	if dir == "" {
+		t.Skip("AGENTMILL_MODEL is not set to a policy folder with SmolLM2-135M-Instruct (make model)")
+	}
+	p := open(t, dir)
+	if p.Hash != "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53" {
+		t.Skipf("%s holds another model (hash %s)", dir, p.Hash)
+	}
+	checkVectors(t, p, "smollm2")
+}
+
+func checkVectors(t *testing.T, p *checkpoint.Policy, kind string) {
+	t.Helper()
+	data, err := os.ReadFile("../tokenizer/testdata/" + kind + ".vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		Encode, Decode []struct {
+			Text string
+			IDs  []int32
+		}
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range v.Encode {
+		if got := p.Tokenizer.EncodeSpecial(e.Text); len(got)+len(e.IDs) > 0 && !cmp.Equal(got, e.IDs) {
+			t.Errorf("EncodeSpecial(%q) = %v, want %v", e.Text, got, e.IDs)
+		}
+	}
+	for _, d := range v.Decode {
+		if got := p.Tokenizer.Decode(d.IDs); got != d.Text {
+			t.Errorf("Decode(%v) = %q, want %q", d.IDs, got, d.Text)
+		}
+	}
+}
+
+// TestOpenRefuses damages one file of a good folder a case.
+func TestOpenRefuses(t *testing.T) {
+	replace := func(name, old, with string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) { edit(t, filepath.Join(dir, name), old, with) }
+	}
+	remove := func(name string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		damage func(t *testing.T, dir string)
+		want   string
+	}{
+		{"config is no JSON", replace("config.json", "{", "["), "config.json"},
+		{"config without size", replace("config.json", `"hidden_size": 64`, `"hidden_size": 0`), "config.json: hidden_size is 0"},
+		{"no tokenizer", remove("tokenizer.json"), "tokenizer.json"},
+		{"tokenizer of another kind", replace("tokenizer.json", `"BPE"`, `"Unigram"`), `tokenizer.json: model.type "Unigram"`},
+		{"no weights", remove("model.safetensors"), "neither model.safetensors nor model.safetensors.index.json"},
+		{"weights cut off", func(t *testing.T, dir string) {
+			if err := os.Truncate(filepath.Join(dir, "model.safetensors"), 9000); err != nil {
+				t.Fatal(err)
+			}
+		}, "model.safetensors"},
+		{"other weights", replace("agentmill.json", `"hash": "`, `"hash": "00`), "agentmill.json records 00"},
+		{"a later schema", replace("agentmill.json", `"schema": 1`, `"schema": 99`), "schema is 99: this build reads 1 to 1"},
+		{"manifest is no JSON", replace("agentmill.json", "{", ""), "agentmill.json"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := tiny(t, filepath.Join(t.TempDir(), "p"), 1)
+			tt.damage(t, dir)
+			_, err := checkpoint.Open(dir, checkpoint.Options{})
+			if err == nil || !strings.HasPrefix(err.Error(), "open policy "+dir+": ") || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error is %v, want one that names the folder, with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestOpenWhatIsNoPolicy(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ name, dir, want string }{
+		{"no folder", filepath.Join(dir, "nowhere"), "no such file or directory"},
+		{"a file", file, "want a folder"},
+		{"a folder of something else", dir, "not a policy folder: want config.json and model.safetensors, or model.gguf, or adapter_config.json"},
+	} {
+		if _, err := checkpoint.Open(tt.dir, checkpoint.Options{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error is %v, want one with %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// TestGGUFRefuses changes bytes of the metadata, lengths kept.
+func TestGGUFRefuses(t *testing.T) {
+	for _, tt := range []struct{ name, old, with, want string }{
+		{"another family", "\x05\x00\x00\x00\x00\x00\x00\x00llama\x14", "\x05\x00\x00\x00\x00\x00\x00\x00mamba\x14", `general.architecture is "mamba"`},
+		{"a missing key", "llama.block_count", "llama.block_cound", "llama.block_count is missing"},
+		{"another tokenizer", "gpt2", "t5xx", `tokenizer.ggml.model is "t5xx"`},
+		{"another split", "smollm", "smolxx", `tokenizer.ggml.pre is "smolxx"`},
+		{"a merge of no tokens", "c o", "c\x01o", "tokenizer.ggml.merges"},
+		{"no embedding", "token_embd.weight", "token_emby.weight", "token_embd.weight"},
+		{"two of one name", "blk.1.ffn_up.weight", "blk.0.ffn_up.weight", `tensor "blk.0.ffn_up.weight": occurs twice`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			data, err := os.ReadFile(filepath.Join(ggufDir, "model.gguf"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, "model.gguf")
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			edit(t, path, tt.old, tt.with)
+			_, err = checkpoint.Open(dir, checkpoint.Options{})
+			if err == nil || !strings.Contains(err.Error(), "model.gguf") || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error is %v, want one that names the file, with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// edit replaces the first occurrence of old in a file.
+func edit(t *testing.T, path, old, with string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(data), old) {
+		t.Fatalf("%s does not contain %q", path, old)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(data), old, with, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
