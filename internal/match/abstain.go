@@ -18,11 +18,21 @@ const (
 // them: it answers.
 var unknowns = regexp.MustCompile(`(?i)\b(?:i|we)(?: really| honestly| simply| just)? (?:do not|don't|dont|cannot|can't|could not|couldn't|did not|didn't|am unable to|was unable to|was not able to|wasn't able to|am not able to) (?:know|tell|say|find|determine|locate|see|have (?:access|enough|any|that|the|this|sufficient|information))\b|` +
 	`\bidk\b|\b(?:i'm|i am) not (?:sure|certain|aware)\b|\b(?:no|not enough|insufficient) (?:information|mention|record|answer|e-?mails?|data|details?|evidence)\b|` +
-	`\b(?:is|was|are|were|could) ?(?:not|n't) (?:be )?(?:found|known|available|mentioned|stated|specified|provided|given|determined|answered)\b|` +
+	`\b(?:is|was|are|were|could) ?(?:not|n't) (?:be )?(?:found|known|mentioned|stated|specified|provided|determined|answered)\b|` +
 	`\bcannot be (?:found|determined|answered)\b|^(?:unknown|not found|not known|not available|not mentioned|not specified|n/a|cannot answer|unable to (?:find|determine|answer)|unanswerable|no idea|none found)\b`)
 
 // offers marks what follows a claim not to know as an answer all the same.
 var offers = regexp.MustCompile(`(?i)\b(?:but|maybe|perhaps|possibly|probably|might|may be|could be|guess|likely|however|or|if i had to|i think|i believe|it is|it was|it's)\b`)
+
+// courtesies may stand before a claim not to know.
+var courtesies = regexp.MustCompile(`(?i)^(?:sorry|unfortunately|well|hmm|no|answer)\b[,:. ]*`)
+
+// firstSays says whether what stands before the claim not to know is an answer:
+// a value, or a few words that end in a sign.
+func firstSays(before string) bool {
+	t := read(before)
+	return valued(t) || len(t.tokens) > 0 && len(t.tokens) <= 3 && strings.ContainsAny(before, ",;:.-")
+}
 
 // Abstains says whether a text only says that nothing is known.
 func Abstains(answer string) bool { return abstention(answer) == plain }
@@ -36,7 +46,7 @@ func abstention(answer string) stance {
 		return answers
 	}
 	rest := s[at[1]:]
-	if before := read(s[:at[0]]); len(before.tokens) > 0 && (valued(before) || len(before.tokens) <= 3 && strings.ContainsAny(s[:at[0]], ",;:.-")) {
+	if before := courtesies.ReplaceAllString(s[:at[0]], ""); firstSays(before) {
 		return hedged
 	}
 	if where := offers.FindStringIndex(rest); where != nil && len(read(rest[where[1]:]).tokens) > 0 {

@@ -21,7 +21,7 @@ func hedge(asked, golds, said text, at []int) string {
 	switch {
 	case len(surplus(asked, golds, said)) > max(longAnswer, 4*len(golds.tokens)):
 		return "far longer than an answer"
-	case denied(asked, said, at):
+	case denied(asked, golds, said, at):
 		return "says that it is not the gold answer"
 	}
 	rivals := rivalsOf(asked, golds, said)
@@ -94,13 +94,13 @@ func distinct(values []token) []token {
 }
 
 // joins is what stands between the members of a list.
-var joins = regexp.MustCompile(`(?i)^[\s,;/|&()-]*(?:\b(?:or|and|to|maybe|perhaps|possibly|probably|also|the|at|on|about|around|either|not sure)\b[\s,;/|&()-]*)*$`)
+var joins = regexp.MustCompile(`(?i)^[\s,;/|&-]*(?:\b(?:or|and|to|maybe|perhaps|possibly|probably|also|the|at|on|about|around|either|not sure)\b[\s,;/|&-]*)*$`)
 
 // listed says whether a rival stands next to the gold as in a list, whether
 // before or after it.
 func listed(said text, at []int, rival token) bool {
 	for _, t := range said.tokens {
-		if !slices.Contains(at, t.start) {
+		if t.kind != rival.kind || !slices.Contains(at, t.start) {
 			continue
 		}
 		first, second := t, rival
@@ -115,22 +115,22 @@ func listed(said text, at []int, rival token) bool {
 }
 
 // fromBefore: in "from Thursday to Friday" both ends are meant.
-var fromBefore = regexp.MustCompile(`(?i)\bfrom (?:the |about |around )?$`)
+var fromBefore = regexp.MustCompile(`(?i)\bfrom [^,;.]{0,30}$`)
 
 // notBefore are the words that deny what follows.
 var notBefore = regexp.MustCompile(`(?i)(?:\bnot|n't|\bnever|\bneither|\bnor|\bexcept|\brather than|\binstead of|\bother than)(?: \w+)?[ "'(]*$`)
 
-// denied says whether the answer says the gold only to deny it.
-func denied(asked, said text, at []int) bool {
-	if len(at) == 0 {
+// denied says whether the answer says a short gold only to deny it. Where
+// question or gold deny something themselves, it cannot be told.
+func denied(asked, golds, said text, at []int) bool {
+	const short = 3 // matched tokens
+	if len(at) == 0 || len(at) > short || negation.MatchString(asked.folded) || negation.MatchString(golds.folded) {
 		return false
 	}
-	before := said.folded[:at[0]]
-	return notBefore.MatchString(before) && !notBefore.MatchString(asked.folded)
+	return notBefore.MatchString(said.folded[:at[0]])
 }
 
-// members splits a list.
-var members = regexp.MustCompile(`(?i)\s*(?:[,;/|\n]|\band\b|\bor\b|&)+\s*`)
+var negation = regexp.MustCompile(`(?i)\b(?:not?|never|nor|neither|nobody|nothing|cannot)\b|n't\b`)
 
 // or, just after what was matched and just before it.
 var (
@@ -170,19 +170,49 @@ func another(asked, golds text, tokens []token, i int) bool {
 }
 
 // pureList says whether the whole answer is a list of short members, more than
-// the gold has.
+// the gold has. Commas alone may also be those of Austin, Texas, USA.
 func pureList(asked, golds, said text) bool {
-	parts := members.Split(said.folded, -1)
-	want := len(members.Split(golds.folded, -1))
-	others := 0
-	for _, part := range parts {
-		p := read(part)
-		if len(p.tokens) > 4 {
+	const longMember = 4 // tokens; a longer one is a sentence
+	if valued(golds) {
+		return false
+	}
+	others, enough := 0, 3
+	if andOr.MatchString(said.folded) {
+		enough = 2
+	}
+	for _, m := range members(said) {
+		switch {
+		case len(m.tokens) > longMember:
 			return false
-		}
-		if len(surplus(asked, golds, p)) == len(content(p.tokens)) && len(p.tokens) > 0 {
+		case len(surplus(asked, golds, m)) == len(content(m.tokens)):
 			others++
 		}
 	}
-	return others >= 2 && others >= 2*want
+	return others >= enough && others >= 2*len(members(golds))
+}
+
+var andOr = regexp.MustCompile(`(?i)\b(?:and|or)\b|&`)
+
+// members splits a text at commas and the like, and at and and or.
+func members(t text) []text {
+	var out []text
+	var open []token
+	end := func() {
+		if len(open) > 0 {
+			out = append(out, text{t.folded, open})
+		}
+		open = nil
+	}
+	for i, tok := range t.tokens {
+		if i > 0 && strings.ContainsAny(t.folded[min(t.tokens[i-1].end, tok.start):tok.start], ",;/|&") {
+			end()
+		}
+		if tok.kind == word && (tok.text == "and" || tok.text == "or") {
+			end()
+			continue
+		}
+		open = append(open, tok)
+	}
+	end()
+	return out
 }

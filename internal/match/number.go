@@ -7,7 +7,7 @@ import (
 )
 
 // numberRE: sign, currency, digits, scale or ordinal ending, unit.
-const numberRE = `[-+(]*(\$|USD ?|US\$|£|€)? ?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)` +
+const numberRE = `[-+]*(\$|USD ?|US\$|£|€)? ?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)` +
 	`(?:(st|nd|rd|th)\b|( ?hundred\b| ?thousand\b| ?million\b| ?billion\b| ?trillion\b| ?mill?\b| ?mn\b| ?bn\b|k\b|mm?\b|b\b|(?-i: (?:MM|M|K))\b)?)` +
 	`(?: dozen\b)?(?:[ -]*(` + unitRE + `))?`
 
@@ -47,13 +47,15 @@ func digits(m []string) ([]token, bool) {
 	if err != nil {
 		return nil, false
 	}
+	scale := 1.0
 	if s, ok := scales[strings.ToLower(strings.TrimSpace(m[4]))]; ok {
-		value *= s
+		scale = s
 	}
+	value *= scale
 	if strings.Contains(strings.ToLower(m[0]), " dozen") {
 		value *= 12
 	}
-	t := token{kind: number, nth: m[3] != "", bare: value, value: value}
+	t := token{kind: number, text: m[2], nth: m[3] != "", scale: scale, bare: value, value: value}
 	t.measure(m[5])
 	switch strings.ToLower(strings.TrimSpace(m[1])) {
 	case "$", "usd", "us$":

@@ -35,7 +35,7 @@ var readers = []reader{
 	{re(monthRE + ` *(\d{1,2})(?:st|nd|rd|th)?`), func(m []string) ([]token, bool) { return namedDate(m[1], m[2], "") }},
 	{re(monthRE), monthAlone},
 	{re(`(\d{1,2})(?:[:.](\d{2}))? *([ap])\.?m\b\.?`), timeOfDay},
-	{re(`(\d{1,2}):(\d{2})(?::\d{2})?`), timeOfDay},
+	{re(`(\d{1,2}):(\d{2})(?::\d{2})?(?:ish)?`), timeOfDay},
 	{re(`(\d{1,2})() ?o'clock(?: (?:in the )?([ma])(?:orning|fternoon))?`), timeOfDay},
 	{re(`(12 )?(noon|midday|midnight)`), noon},
 	{re(numberRE), digits},
@@ -146,7 +146,7 @@ func wordTokens(w string, upper bool) []token {
 	if full, ok := spellings[w]; ok && (upper || len(w) > 3) {
 		var out []token
 		for _, part := range strings.Fields(full) {
-			out = append(out, token{text: part})
+			out = append(out, token{text: stem(part)})
 		}
 		return out
 	}
@@ -156,7 +156,7 @@ func wordTokens(w string, upper bool) []token {
 // spellings maps names to the way both texts are written in. Keys of up to
 // three letters count only in capitals.
 var spellings = map[string]string{
-	"us": "united state", "usa": "united state", "uk": "united kingdom",
+	"us": "united states", "usa": "united states", "uk": "united kingdom",
 	"street": "st", "saint": "st", "avenue": "ave", "mount": "mt", "doctor": "dr", "boulevard": "blvd",
 	"bce": "bc", "ce": "ad", "versus": "v", "incorporated": "inc", "corporation": "corp", "company": "co", "limited": "ltd",
 	"vp": "vice president", "ceo": "chief executive officer", "cfo": "chief financial officer",
@@ -165,16 +165,23 @@ var spellings = map[string]string{
 	"theatre": "theater", "colour": "color", "centre": "center", "harbour": "harbor", "grey": "gray", "defence": "defense",
 }
 
-// stem takes a plural's s from a word. It is the same for both texts, so it need
-// not be right.
+// stem takes the endings -s, -ing and -ed from a word. It is the same for both
+// texts, so it need not be right.
 func stem(w string) string {
+	const least = 3 // letters left
 	switch {
-	case len(w) < 4 || strings.HasSuffix(w, "ss") || strings.HasSuffix(w, "us") || strings.HasSuffix(w, "is"):
+	case len(w) <= least, strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"):
 		return w
 	case strings.HasSuffix(w, "ies"):
 		return w[:len(w)-3] + "y"
 	}
-	return strings.TrimSuffix(w, "s")
+	w = strings.TrimSuffix(w, "s")
+	for _, ending := range []string{"ing", "ed"} {
+		if s, ok := strings.CutSuffix(w, ending); ok && len(s) >= least && strings.ContainsAny(s, "aeiouy") {
+			return strings.TrimSuffix(s, "e")
+		}
+	}
+	return strings.TrimSuffix(w, "e")
 }
 
 // atoi is for digits that a pattern has matched; "" is 0.

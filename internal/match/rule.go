@@ -2,6 +2,7 @@ package match
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,6 +47,9 @@ func (r Rule) Judge(g Gold, answer string) Result {
 		return contained(g, answer)
 	}
 	said := abstention(answer)
+	if g.Answerable && slices.ContainsFunc(g.Answers, func(gold string) bool { return abstention(gold) != answers }) {
+		said = answers // "it was not found" is what the mail says
+	}
 	switch {
 	case said == plain:
 		return Result{Correct: !g.Answerable, Abstained: true, Why: "says that it does not know"}

@@ -23,14 +23,16 @@ const (
 // A token is one word or one value of a text.
 type token struct {
 	kind kind
-	text string // a word folded and stemmed; the digits of a telephone number
+	text string // a word folded and stemmed; the digits of a number
 
 	// of a number
-	value float64 // in the base unit of its dimension
-	bare  float64 // as written, scaled but without unit
-	unit  string  // $, %, a dimension, or "" for none
-	nth   bool    // an ordinal
-	soft  bool    // "one", "second": also plain words, so never a rival
+	value  float64 // in the base unit of its dimension
+	bare   float64 // as written, scaled but without unit
+	unit   string  // $, %, a dimension, or "" for none
+	scale  float64 // of k, million and the like; 1 for none
+	nth    bool    // an ordinal
+	counts bool    // a word that is no unit follows: 2 people
+	soft   bool    // "one", "second": also plain words, so never a rival
 
 	// of a date; 0 is not said. short is a number that may be day or year.
 	year, month, day, short int
@@ -87,12 +89,26 @@ func read(s string) text {
 		tokens, n := next(t.folded, at)
 		for _, tok := range tokens {
 			tok.start, tok.end = at, at+n
+			if tok.kind == number && tok.unit == "" && tok.scale == 1 && at > 1 && t.folded[at-1] == '-' && letter(t.folded[at-2]) {
+				tok = token{text: tok.text, start: at, end: at + n} // the 10 of I-10 is a name
+			}
 			t.tokens = append(t.tokens, tok)
 		}
 		at += max(1, n)
 	}
 	t.spread()
+	t.count()
 	return t
+}
+
+func letter(c byte) bool { return wordByte(c) && (c < '0' || c > '9') }
+
+// count marks numbers that a word follows at once.
+func (t *text) count() {
+	for i := 1; i < len(t.tokens); i++ {
+		a, b := &t.tokens[i-1], &t.tokens[i]
+		a.counts = a.kind == number && b.kind == word && !stops[b.text] && a.end < b.start && t.folded[a.end:b.start] == " "
+	}
 }
 
 // spread carries what is said once for a range to its other end: 6-14 July,
@@ -100,6 +116,9 @@ func read(s string) text {
 func (t *text) spread() {
 	for i := 1; i < len(t.tokens); i++ {
 		a, b := &t.tokens[i-1], &t.tokens[i]
+		if b.kind == word && i+1 < len(t.tokens) {
+			b = &t.tokens[i+1] // the word may be to or and
+		}
 		if a.end > b.start || !rangeSign.MatchString(t.folded[a.end:b.start]) {
 			continue
 		}
@@ -110,6 +129,21 @@ func (t *text) spread() {
 			*b = token{kind: date, day: int(b.value), month: a.month, year: a.year, start: b.start, end: b.end}
 		case a.day1to31() && b.kind == clock && a.value <= 12:
 			*a = token{kind: clock, minutes: int(a.value) * 60, start: a.start, end: a.end}
+		case a.kind == number && b.kind == number && !a.nth && !b.nth:
+			a.alike(b)
+		}
+	}
+}
+
+// alike makes both ends of 15-20 million and of $15-20 what one of them says.
+func (t *token) alike(b *token) {
+	if t.scale == 1 && b.scale > 1 && t.unit == "" {
+		t.bare, t.scale = t.bare*b.scale, b.scale
+		t.value = t.bare
+	}
+	for _, x := range [][2]*token{{t, b}, {b, t}} {
+		if x[0].unit == "" && (x[1].unit == "$" || x[1].unit == "%") && x[1].value == x[1].bare {
+			x[0].unit = x[1].unit
 		}
 	}
 }
@@ -135,13 +169,14 @@ func next(s string, at int) (tokens []token, n int) {
 	return nil, 0
 }
 
-// startsToken says whether a token may begin here: at a letter, digit, currency
-// sign or a point before a digit, and not inside a word.
+// startsToken says whether a token may begin here: at a letter, digit or what
+// may stand before a number, and not inside a word.
 func startsToken(s string, at int) bool {
 	if at > 0 && wordByte(s[at-1]) && wordByte(s[at]) {
 		return false
 	}
-	return wordByte(s[at]) || strings.IndexByte("$.+-(", s[at]) >= 0
+	signed := strings.IndexByte("+-", s[at]) >= 0 && (at == 0 || !wordByte(s[at-1]))
+	return wordByte(s[at]) || signed || strings.IndexByte("$.(", s[at]) >= 0
 }
 
 // endsToken refuses a value that goes on as a word: 11N1 is not 11.

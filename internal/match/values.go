@@ -17,6 +17,7 @@ func judgeValues(g Gold, answer string) Result {
 		if len(gold.tokens) == 0 {
 			continue
 		}
+		said := said.asTime(gold)
 		at, why := says(asked, gold, said)
 		if why == "" {
 			continue
@@ -27,6 +28,40 @@ func judgeValues(g Gold, answer string) Result {
 		return Result{Correct: true, Why: why}
 	}
 	return Result{Why: "does not say the gold answer"}
+}
+
+// fixed says whether a token of the gold must be in the answer whatever else is:
+// values, and names with digits such as EB3270.
+func (t token) fixed() bool {
+	return t.kind != word && !t.soft || t.kind == word && strings.ContainsAny(t.text, "0123456789")
+}
+
+// tells says whether a fixed token is so special that it may stand for the whole
+// gold: neither a small number nor the name of a month is.
+func (t token) tells() bool {
+	switch t.kind {
+	case number:
+		return t.unit != "" || t.bare > 12
+	case date:
+		return t.day != 0 || t.year != 0
+	}
+	return true
+}
+
+// asTime reads the number of a very short answer as a time of day where the gold
+// is one: 10 for 10 am.
+func (t text) asTime(gold text) text {
+	const short = 2 // tokens
+	if len(t.tokens) > short || !slices.ContainsFunc(gold.tokens, func(g token) bool { return g.kind == clock }) {
+		return t
+	}
+	t.tokens = slices.Clone(t.tokens)
+	for i, tok := range t.tokens {
+		if tok.kind == number && tok.whole() && !tok.nth && tok.value <= 12 && !strings.Contains(tok.text, ".") {
+			t.tokens[i] = token{kind: clock, minutes: int(tok.value) * 60, start: tok.start, end: tok.end}
+		}
+	}
+	return t
 }
 
 // forms are the gold answers, each also without what stands in parentheses, and
@@ -71,12 +106,19 @@ func abbreviates(short, long string) bool {
 // place is the tokens of said that were matched.
 func says(asked, gold, said text) (at []int, why string) {
 	want, have := content(gold.tokens), content(said.tokens)
+	if len(have) == 0 {
+		return nil, ""
+	}
+	if at := squashed(want, have); at != nil {
+		return at, "equal but for blanks"
+	}
 	match := align(want, have)
 	places := positions(have, match)
-	missingValue, values, words, wordsFound := false, 0, 0, 0
+	missingValue, telling, values, words, wordsFound := false, false, 0, 0, 0
 	for i, w := range want {
-		if w.kind != word && !w.soft {
+		if w.fixed() {
 			values++
+			telling = telling || w.tells()
 			missingValue = missingValue || match[i] < 0
 			continue
 		}
@@ -89,20 +131,22 @@ func says(asked, gold, said text) (at []int, why string) {
 	switch {
 	case missingValue:
 		return nil, ""
+	case len(want) == 1 && (want[0].text == "yes" || want[0].text == "no"):
+		if have[0].text != want[0].text {
+			return nil, ""
+		}
+		return places[:1], "same yes or no"
 	case found == len(want) && (len(want) == len(have)):
 		return places, "equal"
 	case found == len(want) && ordered(match):
 		return places, "contained"
-	case values > 0 && (values >= words || 2*wordsFound >= words):
+	case values > 0 && (telling && values >= words || 2*wordsFound >= words):
 		return places, "all values are there"
 	case found == len(want) && len(want) > 1:
 		return places, "all words are there"
 	}
 	if at := shortName(gold.folded, want, have); at != nil {
 		return at, "first and last name"
-	}
-	if at := squashed(want, have); at != nil && joined(want) != "\x00" {
-		return at, "equal but for blanks"
 	}
 	rest := without(have, content(asked.tokens), match)
 	if score := 2 * float64(found) / float64(len(want)+rest); score >= .6 {
@@ -176,20 +220,26 @@ func ordered(match []int) bool {
 	return true
 }
 
-// shortName finds a name of three or four words without its middle: Richard
-// Armitage or R. Armitage for Richard Crispin Armitage.
+// shortName finds a name without its middle or with its first name shortened:
+// Richard Ashby or R. Ashby for Richard Crispin Ashby.
 func shortName(gold string, want, have []token) []int {
-	if len(want) < 3 || len(want) > 4 || strings.ContainsAny(gold, ",;/") || !capitals(gold, len(want)) {
+	if len(want) < 2 || len(want) > 4 || strings.ContainsAny(gold, ",;/") || !capitals(gold, len(want)) {
 		return nil
 	}
 	first, last := want[0], want[len(want)-1]
 	for j := 1; j < len(have); j++ {
 		f := have[j-1]
-		if f.kind == word && last.fits(have[j]) && (first.fits(f) || len(f.text) <= 2 && f.text[0] == first.text[0]) {
+		if f.kind == word && last.fits(have[j]) && (first.fits(f) || shortens(f.text, first.text) || shortens(first.text, f.text)) {
 			return []int{f.start, have[j].start}
 		}
 	}
 	return nil
+}
+
+// shortens says whether a is b's first letter or its first three or more: R or
+// Rich for Richard.
+func shortens(a, b string) bool {
+	return a != "" && strings.HasPrefix(b, a) && len(a) != 2 && len(a) < len(b)
 }
 
 // capitals says whether a text is n words that all begin with a capital.
@@ -242,23 +292,27 @@ func (t token) fits(a token) bool {
 	case t.kind == phone && a.kind == phone:
 		return len(t.text) >= 4 && len(a.text) >= 4 && (strings.HasSuffix(t.text, a.text) || strings.HasSuffix(a.text, t.text))
 	case t.kind == number && a.kind == date:
-		return t.unit == "" && (!t.nth && a.year == int(t.value) || t.nth && a.day == int(t.value))
+		return t.whole() && (!t.nth && a.year == int(t.value) || t.nth && a.day == int(t.value))
 	case t.kind == date && a.kind == number:
-		return a.unit == "" && (a.nth && t.day == int(a.value) || t.month == 0 && t.year == int(a.value))
-	case t.kind == clock && a.kind == number:
-		return a.unit == "" && !a.nth && t.minutes%(12*60) == int(a.value)%12*60 && a.value <= 12
-	case t.kind == number && a.kind == clock:
-		return t.unit == "" && !t.nth && a.minutes%(12*60) == int(t.value)%12*60 && t.value <= 12
+		return a.whole() && a.nth && !a.soft && t.day == int(a.value)
 	}
 	return false
 }
 
+// sameNumber lets a unit be missing on one side, but not where that side counts
+// something else: 2 people are not 2 years.
 func (t token) sameNumber(a token) bool {
-	if t.unit != "" && a.unit != "" {
+	switch {
+	case t.unit != "" && a.unit != "":
 		return t.unit == a.unit && equal(t.value, a.value)
+	case t.unit != "" && a.counts, a.unit != "" && t.counts, a.nth && !t.nth:
+		return false
 	}
 	return equal(t.bare, a.bare)
 }
+
+// whole says whether a number is 1, 2, 3 ... of nothing in particular.
+func (t token) whole() bool { return t.unit == "" && t.value >= 1 && t.value == math.Trunc(t.value) }
 
 // equal allows for the rounding of unit conversion, no more.
 func equal(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(math.Abs(a), math.Abs(b)) }
@@ -269,14 +323,18 @@ func (t token) sameDate(a token) bool {
 	if t.month != a.month && t.month != 0 || a.year != 0 && t.year != 0 && a.year != t.year {
 		return false
 	}
-	if t.short != 0 || a.short != 0 {
-		return t.shortFits(a) || a.shortFits(t)
+	switch {
+	case t.short != 0:
+		return t.shortFits(a)
+	case a.short != 0:
+		return t.day == a.short || t.day == 0 && (t.year == 0 || t.year%100 == a.short)
 	}
 	return t.day == 0 || t.day == a.day
 }
 
+// shortFits takes Dec01 for December 1 and for December 2001.
 func (t token) shortFits(a token) bool {
-	return t.short != 0 && (t.short == a.short || t.short == a.day || a.year != 0 && t.short == a.year%100)
+	return (t.short == a.short || t.short == a.day || a.year != 0 && t.short == a.year%100)
 }
 
 func (t token) sameTime(a token) bool {
@@ -301,6 +359,9 @@ func akin(a, b string) bool {
 // Abid Ali and Abidali.
 func squashed(want, have []token) []int {
 	gold := joined(want)
+	if gold == "" {
+		return nil
+	}
 	for i := range have {
 		for j := i + 1; j <= len(have) && j-i <= len(want)+2; j++ {
 			if j-i != len(want) && joined(have[i:j]) == gold {
@@ -311,19 +372,19 @@ func squashed(want, have []token) []int {
 	return nil
 }
 
-// joined is the letters of tokens that are all words, and long enough to be
-// recognised; otherwise nothing that equals anything.
+// joined is the letters and digits of tokens that are words or plain numbers, and
+// long enough to be recognised; otherwise "".
 func joined(tokens []token) string {
-	const enough = 6
+	const enough = 5
 	var b strings.Builder
 	for _, t := range tokens {
-		if t.kind != word {
-			return "\x00"
+		if t.text == "" || t.kind == phone || t.unit != "" {
+			return ""
 		}
 		b.WriteString(t.text)
 	}
 	if b.Len() < enough {
-		return "\x00"
+		return ""
 	}
 	return b.String()
 }
@@ -334,7 +395,7 @@ func nearly(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	if len(a) < long || len(b)-len(a) > 1 || a[0] != b[0] {
+	if strings.ContainsAny(a+b, "0123456789") || len(a) < long || len(b)-len(a) > 1 || a[0] != b[0] {
 		return false
 	}
 	i := 0
