@@ -132,6 +132,7 @@ func TestOpenRefuses(t *testing.T) {
 			}
 		}
 	}
+	good := tiny(t, filepath.Join(t.TempDir(), "p"), 1)
 	for _, tt := range []struct {
 		name   string
 		damage func(t *testing.T, dir string)
@@ -152,7 +153,10 @@ func TestOpenRefuses(t *testing.T) {
 		{"manifest is no JSON", replace("agentmill.json", "{", ""), "agentmill.json"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := tiny(t, filepath.Join(t.TempDir(), "p"), 1)
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
+				t.Fatal(err)
+			}
 			tt.damage(t, dir)
 			_, err := checkpoint.Open(dir, checkpoint.Options{})
 			if err == nil || !strings.HasPrefix(err.Error(), "open policy "+dir+": ") || !strings.Contains(err.Error(), tt.want) {

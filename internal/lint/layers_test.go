@@ -46,7 +46,7 @@ var free = []string{"tools/", "bench/", "tests/"}
 
 // onlyIn names, for a module, the packages of ours that may import it.
 var onlyIn = map[string][]string{
-	"github.com/urfave/cli/v2":          {"internal/cli", "cmd/ingest", "cmd/synthq", "cmd/filterq", "cmd/rollout", "cmd/judge", "cmd/train", "cmd/eval"},
+	"github.com/urfave/cli/v2":          {"internal/cli", "cmd/ingest", "cmd/synthq", "cmd/filterq", "cmd/rollout", "cmd/judge", "cmd/train", "cmd/eval", "tools/samplemail", "tools/tinymodel"},
 	"github.com/parquet-go/parquet-go":  {"internal/dataset"},
 	"github.com/sashabaranov/go-openai": {"internal/openai"},
 	"modernc.org/sqlite":                {"internal/mailstore"},
