@@ -193,7 +193,7 @@ func (c *attentionCall) scores(w *worker, p []float32, pad int, h *headKeys, u a
 	w.tile = tile{aRow: dim, aK: 1, bK: c.kv.nr, cRow: pad, k: dim}
 	for at := 0; at < pad; at += c.kv.nr {
 		w.tile.b = h.keys[at*dim:]
-		c.k.sweep(w, q, p[at:], u.to-u.from, c.kv.nr)
+		c.k.sweep(w, q, 0, p[at:], u.to-u.from, c.kv.nr)
 	}
 }
 
@@ -204,7 +204,7 @@ func (c *attentionCall) weigh(w *worker, o, p []float32, pad int, h *headKeys, r
 		w.tile = tile{aRow: pad, aK: 1, bK: wide, cRow: wide, k: min(blockKeys, keys-k0), add: k0 > 0}
 		for at := 0; at < wide; at += c.kv.nr {
 			w.tile.b = h.values[k0*wide+at:]
-			c.k.sweep(w, p[k0:], o[at:], rows, c.kv.nr)
+			c.k.sweep(w, p[k0:], 0, o[at:], rows, c.kv.nr)
 		}
 	}
 }

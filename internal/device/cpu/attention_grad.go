@@ -103,7 +103,7 @@ func (j *attendGradJob) block(w *worker, g *gradHead, u attendTile) {
 	w.tile = tile{aRow: wide, aK: 1, bK: j.kv.nr, cRow: pad, k: dim}
 	for at := 0; at < pad; at += j.kv.nr {
 		w.tile.b = g.valuePanels[at*dim:]
-		j.k.sweep(w, dout, ds[at:], rows, j.kv.nr)
+		j.k.sweep(w, dout, 0, ds[at:], rows, j.kv.nr)
 	}
 	for r := range rows {
 		j.rowGrad(p[r*pad:][:pad], ds[r*pad:][:pad], dout[r*wide:][:dim], g, u.from+r)
@@ -137,7 +137,7 @@ func (j *attendGradJob) spread(w *worker, sum, p, x []float32, rows, keys, pad i
 	w.tile = tile{aRow: 1, aK: pad, bK: wide, cRow: wide, k: rows, add: true}
 	for at := 0; at < wide; at += j.kv.nr {
 		w.tile.b = x[at:]
-		j.k.sweep(w, p, sum[at:], keys, j.kv.nr)
+		j.k.sweep(w, p, 0, sum[at:], keys, j.kv.nr)
 	}
 }
 

@@ -44,8 +44,8 @@ var _ device.Backend = (*Backend)(nil)
 // jobs holds one reusable job an operator, so that calls allocate nothing.
 type jobs struct {
 	setWeight  setWeightJob
-	linear     linearJob
-	inputGrad  inputGradJob
+	turn       turnJob
+	product    productJob
 	packX      packXJob
 	weightGrad weightGradJob
 	embed      embedJob

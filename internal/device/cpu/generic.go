@@ -58,6 +58,12 @@ func transposeGeneric(dst []float32, dstStride int, src []float32, srcStride, ro
 	}
 }
 
+func copyRowsGeneric(dst []float32, dstStride int, src []float32, srcStride, rows, cols int) {
+	for r := range rows {
+		copy(dst[r*dstStride:], src[r*srcStride:][:cols])
+	}
+}
+
 // Packed bfloat16 rows keep value j < nr/2 in the upper and value j+nr/2 in the
 // lower half of the j-th 32-bit word, so that widening needs no shuffle.
 

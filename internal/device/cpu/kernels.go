@@ -4,7 +4,7 @@ package cpu
 // of one call have equal lengths where nothing else is said; y may be x.
 type kernels struct {
 	path string
-	peak func(n int) // n·peakOps operations, see Peak; nil without assembly
+	peak func(n int) // n rounds of multiply-adds in registers; nil without assembly
 	mr   int         // most rows of a tile
 	nr   int         // columns of a panel
 
@@ -12,6 +12,8 @@ type kernels struct {
 	gemm, gemm16 func(t *tile)
 	// transpose sets dst[c·dstStride+r] = src[r·srcStride+c].
 	transpose func(dst []float32, dstStride int, src []float32, srcStride, rows, cols int)
+	// copyRows copies cols values of each of rows rows.
+	copyRows func(dst []float32, dstStride int, src []float32, srcStride, rows, cols int)
 	// narrow rounds a panel row pair-wise to bfloat16 in packed order; widen undoes it.
 	narrow func(dst []uint16, src []float32, nr int)
 	widen  func(dst []float32, src []uint16, nr int)
@@ -70,7 +72,7 @@ type adamwConst struct {
 var generic = kernels{
 	path: "generic", mr: 4, nr: 16,
 	gemm: gemmGeneric, gemm16: gemm16Generic,
-	transpose: transposeGeneric, narrow: narrowGeneric, widen: widenGeneric,
+	transpose: transposeGeneric, copyRows: copyRowsGeneric, narrow: narrowGeneric, widen: widenGeneric,
 	maxOf: maxGeneric, dot: dotGeneric, dot3: dot3Generic,
 	axpy: axpyGeneric, scale: scaleGeneric, mulAdd: mulAddGeneric,
 	normRow: normRowGeneric, normDx: normDxGeneric,
@@ -78,3 +80,6 @@ var generic = kernels{
 	swiglu: swigluGeneric, swigluGrad: swigluGradGeneric, rotate: rotateGeneric,
 	sumSquares: sumSquaresGeneric, adamw: adamwGeneric,
 }
+
+// peakOps is the number of operations of a round of peak.
+func (k *kernels) peakOps() float64 { return 12 * 2 * float64(k.nr/2) }

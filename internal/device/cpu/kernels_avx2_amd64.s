@@ -2112,15 +2112,63 @@ loop88:
 	VZEROUPPER
 	RET
 
+// func copyRowsAVX2(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int) 
+TEXT ·copyRowsAVX2(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), R8
+	MOVQ src_base+32(FP), R9
+	MOVQ dstStride+24(FP), R10
+	SHLQ $2, R10
+	MOVQ srcStride+56(FP), R11
+	SHLQ $2, R11
+	MOVQ rows+64(FP), R12
+	MOVQ cols+72(FP), DX
+	MOVQ DX, CX
+	ANDQ $7, CX
+	ANDQ $-8, DX
+	SHLQ $2, DX
+	MOVQ CX, R13
+	LEAQ tailMask<>+32(SB), BX
+	SHLQ $2, CX
+	SUBQ CX, BX
+	VMOVUPS (BX), Y15
+	JMP next91
+
+row89:
+	XORQ AX, AX
+
+whole90:
+	CMPQ AX, DX
+	JGE tail92
+	VMOVUPS (R9)(AX*1), Y0
+	VMOVUPS Y0, (R8)(AX*1)
+	ADDQ $32, AX
+	JMP whole90
+
+tail92:
+	TESTQ R13, R13
+	JZ moved93
+	VMASKMOVPS (R9)(AX*1), Y15, Y0
+	VMASKMOVPS Y0, Y15, (R8)(AX*1)
+
+moved93:
+	ADDQ R10, R8
+	ADDQ R11, R9
+
+next91:
+	DECQ R12
+	JGE row89
+	VZEROUPPER
+	RET
+
 // func narrowRowsAVX2(dst []uint16, src []float32) 
 TEXT ·narrowRowsAVX2(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), R8
 	MOVQ src_base+24(FP), R9
 	MOVQ src_len+32(FP), CX
 
-loop89:
+loop94:
 	CMPQ CX, $16
-	JLT done90
+	JLT done95
 	VMOVUPS (R9), Y0
 	VMOVUPS 32(R9), Y1
 	VPSRLD $16, Y0, Y4
@@ -2144,9 +2192,9 @@ loop89:
 	ADDQ $32, R8
 	ADDQ $64, R9
 	SUBQ $16, CX
-	JMP loop89
+	JMP loop94
 
-done90:
+done95:
 	VZEROUPPER
 	RET
 
@@ -2156,9 +2204,9 @@ TEXT ·widenRowsAVX2(SB), NOSPLIT, $0-48
 	MOVQ src_base+24(FP), R9
 	MOVQ dst_len+8(FP), CX
 
-loop91:
+loop96:
 	CMPQ CX, $16
-	JLT done92
+	JLT done97
 	VMOVUPS (R9), Y0
 	VPSLLD $16, Y0, Y1
 	VPAND upper<>+0(SB), Y0, Y0
@@ -2167,9 +2215,9 @@ loop91:
 	ADDQ $64, R8
 	ADDQ $32, R9
 	SUBQ $16, CX
-	JMP loop91
+	JMP loop96
 
-done92:
+done97:
 	VZEROUPPER
 	RET
 
@@ -2191,7 +2239,7 @@ TEXT ·peakAVX2(SB), NOSPLIT, $0-8
 	VXORPS X12, X12, X12
 	PCALIGN $32
 
-loop93:
+loop98:
 	VFMADD231PS Y12, Y12, Y0
 	VFMADD231PS Y12, Y12, Y1
 	VFMADD231PS Y12, Y12, Y2
@@ -2205,6 +2253,6 @@ loop93:
 	VFMADD231PS Y12, Y12, Y10
 	VFMADD231PS Y12, Y12, Y11
 	DECQ CX
-	JNZ loop93
+	JNZ loop98
 	VZEROUPPER
 	RET

@@ -4080,15 +4080,63 @@ loop124:
 	VZEROUPPER
 	RET
 
+// func copyRowsAVX512(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int) 
+TEXT ·copyRowsAVX512(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), R8
+	MOVQ src_base+32(FP), R9
+	MOVQ dstStride+24(FP), R10
+	SHLQ $2, R10
+	MOVQ srcStride+56(FP), R11
+	SHLQ $2, R11
+	MOVQ rows+64(FP), R12
+	MOVQ cols+72(FP), DX
+	MOVQ DX, CX
+	ANDQ $15, CX
+	ANDQ $-16, DX
+	SHLQ $2, DX
+	MOVQ CX, R13
+	MOVL $1, BX
+	SHLL CX, BX
+	DECL BX
+	KMOVW BX, K1
+	JMP next127
+
+row125:
+	XORQ AX, AX
+
+whole126:
+	CMPQ AX, DX
+	JGE tail128
+	VMOVUPS (R9)(AX*1), Z0
+	VMOVUPS Z0, (R8)(AX*1)
+	ADDQ $64, AX
+	JMP whole126
+
+tail128:
+	TESTQ R13, R13
+	JZ moved129
+	VMOVUPS.Z (R9)(AX*1), K1, Z0
+	VMOVUPS Z0, K1, (R8)(AX*1)
+
+moved129:
+	ADDQ R10, R8
+	ADDQ R11, R9
+
+next127:
+	DECQ R12
+	JGE row125
+	VZEROUPPER
+	RET
+
 // func narrowRowsAVX512(dst []uint16, src []float32) 
 TEXT ·narrowRowsAVX512(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), R8
 	MOVQ src_base+24(FP), R9
 	MOVQ src_len+32(FP), CX
 
-loop125:
+loop130:
 	CMPQ CX, $32
-	JLT done126
+	JLT done131
 	VMOVUPS (R9), Z0
 	VMOVUPS 64(R9), Z1
 	VPSRLD $16, Z0, Z4
@@ -4114,9 +4162,9 @@ loop125:
 	ADDQ $64, R8
 	ADDQ $128, R9
 	SUBQ $32, CX
-	JMP loop125
+	JMP loop130
 
-done126:
+done131:
 	VZEROUPPER
 	RET
 
@@ -4126,9 +4174,9 @@ TEXT ·widenRowsAVX512(SB), NOSPLIT, $0-48
 	MOVQ src_base+24(FP), R9
 	MOVQ dst_len+8(FP), CX
 
-loop127:
+loop132:
 	CMPQ CX, $32
-	JLT done128
+	JLT done133
 	VMOVUPS (R9), Z0
 	VPSLLD $16, Z0, Z1
 	VPANDD upper<>+0(SB), Z0, Z0
@@ -4137,9 +4185,9 @@ loop127:
 	ADDQ $128, R8
 	ADDQ $64, R9
 	SUBQ $32, CX
-	JMP loop127
+	JMP loop132
 
-done128:
+done133:
 	VZEROUPPER
 	RET
 
@@ -4161,7 +4209,7 @@ TEXT ·peakAVX512(SB), NOSPLIT, $0-8
 	VXORPS X12, X12, X12
 	PCALIGN $32
 
-loop129:
+loop134:
 	VFMADD231PS Z12, Z12, Z0
 	VFMADD231PS Z12, Z12, Z1
 	VFMADD231PS Z12, Z12, Z2
@@ -4175,6 +4223,6 @@ loop129:
 	VFMADD231PS Z12, Z12, Z10
 	VFMADD231PS Z12, Z12, Z11
 	DECQ CX
-	JNZ loop129
+	JNZ loop134
 	VZEROUPPER
 	RET

@@ -65,6 +65,9 @@ func sumSquaresAVX512(x []float32) float64
 func transposeBlocksAVX512(dst *float32, dstStride int, src *float32, srcStride int, blocks int)
 
 //go:noescape
+func copyRowsAVX512(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int)
+
+//go:noescape
 func narrowRowsAVX512(dst []uint16, src []float32)
 
 //go:noescape
@@ -132,6 +135,9 @@ func sumSquaresAVX2(x []float32) float64
 
 //go:noescape
 func transposeBlocksAVX2(dst *float32, dstStride int, src *float32, srcStride int, blocks int)
+
+//go:noescape
+func copyRowsAVX2(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int)
 
 //go:noescape
 func narrowRowsAVX2(dst []uint16, src []float32)

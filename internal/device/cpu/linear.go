@@ -17,18 +17,19 @@ func stepK(k int) int {
 	return (k + parts - 1) / parts
 }
 
-// A grid cuts a product into units of rows × panels.
+// A grid cuts a product into units of rows × panels. No result depends on it.
 type grid struct {
 	rowBlock, rowBlocks int
 	group, groups       int // panels a unit, and the number of such groups
 }
 
-// gridOf makes about four units a worker, of whole tiles. No result depends on it.
-func (b *Backend) gridOf(rows, panels int) grid {
-	g := grid{rowBlocks: max(1, (rows+blockRows-1)/blockRows)}
+// gridOf makes blocks of at most block rows, and about four units a worker of
+// at least least panels.
+func (b *Backend) gridOf(rows, panels, block, least int) grid {
+	g := grid{rowBlocks: max(1, (rows+block-1)/block)}
 	g.rowBlock = (rows + g.rowBlocks - 1) / g.rowBlocks
 	want := max(1, (4*len(b.pool.workers)+g.rowBlocks-1)/g.rowBlocks)
-	g.group = max(1, panels/want)
+	g.group = min(max(least, panels/want, 1), max(panels, 1))
 	g.groups = (panels + g.group - 1) / g.group
 	return g
 }
@@ -44,65 +45,119 @@ func (g grid) unit(i, rows, panels int) (r0, r1, p0, p1 int) {
 
 // Linear computes y = x·wᵀ, or adds it to y.
 func (b *Backend) Linear(y, x device.Mat, w device.Weight, add bool) {
-	j := &b.jobs.linear
-	*j = linearJob{k: b.k, y: view(y), x: view(x), w: w.(*weight), add: add}
-	need("Linear", j.y.rows == j.x.rows && j.x.cols == j.w.in && j.y.cols == j.w.out)
-	if j.y.rows == 0 {
+	own := w.(*weight)
+	j := &b.jobs.product
+	*j = productJob{k: b.k, c: view(y), a: view(x), b: own.packed, add: add}
+	need("Linear", j.c.rows == j.a.rows && j.a.cols == own.in && j.c.cols == own.out)
+	b.multiply(j)
+}
+
+// LinearInputGrad adds dy·w to dx.
+func (b *Backend) LinearInputGrad(dx, dy device.Mat, w device.Weight) {
+	own := w.(*weight)
+	j := &b.jobs.product
+	*j = productJob{k: b.k, c: view(dx), a: view(dy), add: true}
+	need("LinearInputGrad", j.c.rows == j.a.rows && j.c.cols == own.in && j.a.cols == own.out)
+	if j.a.rows == 0 {
 		return
 	}
-	j.grid = b.gridOf(j.x.rows, panels(j.w.out, b.k.nr))
+	b.turn(own)
+	j.b = own.turned
+	b.multiply(j)
+}
+
+// A productJob computes c[rows, n] = a[rows, k]·b, or adds it.
+type productJob struct {
+	k    *kernels
+	c, a mat
+	b    packed
+	add  bool
+	grid grid
+	move bool // rows of a must be moved apart
+}
+
+// aliasing is the distance in values at which rows fall on each other in the caches.
+const aliasing = 1024
+
+func (b *Backend) multiply(j *productJob) {
+	if j.a.rows == 0 {
+		return
+	}
+	least := 1
+	if j.a.stride%aliasing == 0 && j.a.rows > 2*b.k.mr {
+		j.move, least = true, 8
+	}
+	n := panels(j.c.cols, b.k.nr)
+	j.grid = b.gridOf(j.a.rows, n, blockRows, least)
 	b.pool.do(j, j.grid.units())
 }
 
-type linearJob struct {
-	k    *kernels
-	y, x mat
-	w    *weight
-	add  bool
-	grid grid
-}
-
-func (j *linearJob) run(w *worker, unit int) {
-	nr, in := j.k.nr, j.w.in
-	r0, r1, p0, p1 := j.grid.unit(unit, j.x.rows, panels(j.w.out, nr))
-	t := &w.tile
-	step := stepK(in)
-	for k0 := 0; k0 < max(in, 1); k0 += step {
-		*t = tile{aRow: j.x.stride, aK: 1, bK: nr, cRow: j.y.stride, k: min(step, in-k0), add: j.add || k0 > 0}
-		for p := p0; p < p1; p++ {
-			at := (p*in + k0) * nr
-			if j.w.dtype == device.BF16 {
-				t.b16 = j.w.bf16[at:]
-			} else {
-				t.b = j.w.f32[at:]
-			}
-			j.k.sweep(w, j.x.data[r0*j.x.stride+k0:], j.y.data[r0*j.y.stride+p*nr:], r1-r0, min(nr, j.w.out-p*nr))
+func (j *productJob) run(w *worker, unit int) {
+	nr, inner := j.k.nr, j.a.cols
+	r0, r1, p0, p1 := j.grid.unit(unit, j.a.rows, panels(j.c.cols, nr))
+	step := max(1, stepK(inner))
+	for k0 := 0; k0 < max(inner, 1); k0 += step {
+		k := min(step, inner-k0)
+		w.tile = tile{aRow: j.a.stride, aK: 1, bK: nr, cRow: j.c.stride, k: k, add: j.add || k0 > 0}
+		a := j.a.data[r0*j.a.stride+k0:]
+		if j.move {
+			a = j.apart(w, a, r1-r0, k)
 		}
-		if step == 0 {
-			return
+		for p := p0; p < p1; p++ {
+			w.tile.setB(j.b, (p*inner+k0)*nr)
+			j.k.sweep(w, a, 0, j.c.data[r0*j.c.stride+p*nr:], r1-r0, min(nr, j.c.cols-p*nr))
 		}
 	}
 }
 
+// apart copies rows of a to scratch memory, an odd number of cache lines apart.
+func (j *productJob) apart(w *worker, a []float32, rows, k int) []float32 {
+	const line = 16
+	stride := (k+line-1)/line*line + line
+	if stride/line%2 == 0 {
+		stride += line
+	}
+	moved := w.floats(slotRows, rows*stride)
+	for t := range rows {
+		copy(moved[t*stride:], a[t*w.tile.aRow:][:k])
+	}
+	w.tile.aRow = stride
+	return moved
+}
+
+// setB points the tile at values of a packed matrix.
+func (t *tile) setB(b packed, at int) {
+	if b.bf16 != nil {
+		t.b16 = b.bf16[at:]
+		return
+	}
+	t.b = b.f32[at:]
+}
+
 // sweep runs the worker's tile over rows rows of a and c, of which cols columns
-// exist. Rows are cut into tiles of nearly equal height.
-func (k *kernels) sweep(w *worker, a, c []float32, rows, cols int) {
+// exist. Rows are cut into tiles of nearly equal height. With aTile set, a
+// holds tiles of that size, one after the other.
+func (k *kernels) sweep(w *worker, a []float32, aTile int, c []float32, rows, cols int) {
 	t := &w.tile
-	parts := (rows + k.mr - 1) / k.mr
+	parts := panels(rows, k.mr)
 	for i := range parts {
 		from, to := i*rows/parts, (i+1)*rows/parts
 		t.rows = to - from
-		t.a = a[from*t.aRow:]
+		if aTile > 0 {
+			t.a = a[i*aTile:]
+		} else {
+			t.a = a[from*t.aRow:]
+		}
 		if cols == k.nr {
 			t.c = c[from*t.cRow:]
-			k.multiply(t)
+			k.run(t)
 			continue
 		}
 		k.edge(w, c[from*t.cRow:], cols)
 	}
 }
 
-func (k *kernels) multiply(t *tile) {
+func (k *kernels) run(t *tile) {
 	if t.b16 != nil {
 		k.gemm16(t)
 		return
@@ -115,7 +170,7 @@ func (k *kernels) edge(w *worker, c []float32, cols int) {
 	t := &w.tile
 	add, stride := t.add, t.cRow
 	t.c, t.cRow, t.add = w.floats(slotEdge, t.rows*k.nr), k.nr, false
-	k.multiply(t)
+	k.run(t)
 	for i := range t.rows {
 		src, dst := t.c[i*k.nr:][:cols], c[i*stride:][:cols]
 		if !add {

@@ -4,6 +4,7 @@ package cpu
 const (
 	slotPanel   = iota // a panel packed on the fly
 	slotWide           // a bfloat16 block widened
+	slotRows           // rows or columns moved together
 	slotEdge           // a tile at the right edge
 	slotQuery          // attention: query rows
 	slotScores         // … scores of a tile

@@ -3,6 +3,7 @@ package main
 // layout writes transposition and the bfloat16 formats of panels.
 func (g *gen) layout() {
 	g.transpose()
+	g.copyRows()
 	g.narrow()
 	g.widen()
 }
@@ -94,6 +95,49 @@ func (g *gen) turn8() []int {
 		out[c], out[4+c] = 8+c, 4+c
 	}
 	return out
+}
+
+// copyRows copies rows of any length, with one mask for all their ends.
+func (g *gen) copyRows() {
+	g.text("copyRows", []arg{{"dst", "[]float32"}, {"dstStride", "int"}, {"src", "[]float32"}, {"srcStride", "int"}, {"rows", "int"}, {"cols", "int"}}, "")
+	g.op("MOVQ %s, R8", g.base("dst"))
+	g.op("MOVQ %s, R9", g.base("src"))
+	g.op("MOVQ %s, R10", g.arg("dstStride"))
+	g.op("SHLQ $2, R10")
+	g.op("MOVQ %s, R11", g.arg("srcStride"))
+	g.op("SHLQ $2, R11")
+	g.op("MOVQ %s, R12", g.arg("rows"))
+	g.op("MOVQ %s, DX", g.arg("cols"))
+	g.op("MOVQ DX, CX")
+	g.op("ANDQ $%d, CX", g.lanes-1)
+	g.op("ANDQ $-%d, DX", g.lanes)
+	g.op("SHLQ $2, DX") // bytes of whole registers
+	g.op("MOVQ CX, R13")
+	g.tailMask()
+	row, whole, next := g.newLabel("row"), g.newLabel("whole"), g.newLabel("next")
+	tail, moved := g.newLabel("tail"), g.newLabel("moved")
+	g.op("JMP %s", next)
+	g.mark(row)
+	g.op("XORQ AX, AX")
+	g.mark(whole)
+	g.op("CMPQ AX, DX")
+	g.op("JGE %s", tail)
+	g.load(1, 0, false)
+	g.save(0, 0, false)
+	g.op("ADDQ $%d, AX", g.bytes())
+	g.op("JMP %s", whole)
+	g.mark(tail)
+	g.op("TESTQ R13, R13")
+	g.op("JZ %s", moved)
+	g.load(1, 0, true)
+	g.save(0, 0, true)
+	g.mark(moved)
+	g.op("ADDQ R10, R8")
+	g.op("ADDQ R11, R9")
+	g.mark(next)
+	g.op("DECQ R12")
+	g.op("JGE %s", row)
+	g.done()
 }
 
 // narrow rounds rows of two registers to bfloat16 in one: the first register's
