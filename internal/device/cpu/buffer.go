@@ -34,10 +34,14 @@ func (b *Backend) Alloc(n int) device.Buffer {
 	return &buffer{alignedFloats(n)}
 }
 
+// largestKept is the longest buffer that is kept for reuse: longer ones are few,
+// seldom of the same length again, and left to the garbage collector.
+const largestKept = 1 << 22
+
 // Free gives a buffer of Alloc back for reuse.
 func (b *Backend) Free(x device.Buffer) {
 	own := x.(*buffer)
-	if len(own.data) > 0 {
+	if n := len(own.data); n > 0 && n <= largestKept {
 		b.free[len(own.data)] = append(b.free[len(own.data)], own.data)
 	}
 	own.data = nil

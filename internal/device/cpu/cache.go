@@ -23,11 +23,15 @@ type cache struct {
 	valueSize int
 }
 
-// NewCache makes room for capacity positions.
+// firstPositions is how many positions a cache has room for at first.
+const firstPositions = 512
+
+// NewCache makes room for capacity positions: for few at first, for more when
+// they come, since most sequences stay far below their limit.
 func (b *Backend) NewCache(layers, capacity int, s device.AttentionShape) device.Cache {
 	c := &cache{owner: b, shape: b.kvShape(s)}
 	c.shape.layers = layers
-	c.grow(capacity)
+	c.grow(min(capacity, firstPositions))
 	return c
 }
 
