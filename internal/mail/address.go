@@ -53,6 +53,7 @@ func splitAddresses(s string) (elements []string) {
 	if strings.Count(s, `"`)%2 == 1 {
 		s = strings.ReplaceAll(s, `"`, " ")
 	}
+	lastAngle, lastComment := strings.LastIndexByte(s, '>'), strings.LastIndexByte(s, ')')
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c == '\\' && quoted:
@@ -61,10 +62,10 @@ func splitAddresses(s string) (elements []string) {
 			quoted = !quoted
 		case quoted:
 		case c == '<':
-			angle = strings.IndexByte(s[i:], '>') > 0
+			angle = i < lastAngle
 		case c == '>':
 			angle = false
-		case c == '(' && strings.IndexByte(s[i:], ')') > 0:
+		case c == '(' && i < lastComment:
 			depth++
 		case c == ')' && depth > 0:
 			depth--

@@ -31,7 +31,7 @@ func contentType(value string, warn func(string)) media {
 		return plainText
 	}
 	kind, params, err := mime.ParseMediaType(value)
-	if err == nil {
+	if err == nil && strings.Contains(kind, "/") {
 		return media{kind, params}
 	}
 	warn(WarnContentType)
@@ -83,11 +83,19 @@ func isAttachment(h header, m media) bool {
 func fileName(h header, m media) string {
 	disposition := h.get("Content-Disposition")
 	if disposition != "" {
-		if d := contentType(disposition, func(string) {}); d.params["filename"] != "" {
-			return decodeWords(d.params["filename"])
+		if name := dispositionName(disposition); name != "" {
+			return decodeWords(name)
 		}
 	}
 	return decodeWords(m.params["name"])
+}
+
+func dispositionName(value string) string {
+	if _, params, err := mime.ParseMediaType(value); err == nil {
+		return params["filename"]
+	}
+	_, rest, _ := strings.Cut(value, ";")
+	return looseParams(rest)["filename"]
 }
 
 func (r *reader) attach(h header, m media, body []byte) {

@@ -41,25 +41,37 @@ func (h header) all(name string) (values []string) {
 // if known fields follow it, else the body starts there, as if the blank line
 // were missing.
 func readHeader(raw []byte, warn func(string)) (h header, body []byte) {
-	rest := skipBlankLines(raw)
-	for len(rest) > 0 {
+	var value []byte // of the last field, which may go on
+	end := func() {
+		if len(h) > 0 {
+			h[len(h)-1].value = lenientUTF8(value)
+		}
+	}
+	defer func() { end() }()
+	known := -1 // length of what follows the next known field; -1: not looked for
+	for rest := skipBlankLines(raw); len(rest) > 0; {
 		line, next := cutLine(rest)
-		name, value, ok := splitField(line)
+		name, v, ok := splitField(line)
 		switch {
-		case len(bytes.TrimSpace(line)) == 0 && !isFold(line, h):
-			return h, next
 		case isFold(line, h):
-			h[len(h)-1].value = strings.TrimRight(h[len(h)-1].value, " \t") + " " + headerText(bytes.TrimSpace(line))
+			value = append(append(value, ' '), bytes.TrimSpace(line)...)
+		case len(bytes.TrimSpace(line)) == 0:
+			return h, next
 		case ok:
-			h = append(h, field{name, headerText(value)})
+			end()
+			h, value = append(h, field{name: name}), append([]byte(nil), v...)
 		case len(h) == 0 && isEnvelope(line): // the separator of an mbox
-		case knownFieldFollows(next):
-			warn(WarnHeaderJunk)
 		default:
-			if len(h) > 0 {
-				warn(WarnNoBlankLine)
+			if known < 0 || known >= len(next) {
+				known = knownFieldFollows(next)
 			}
-			return h, rest
+			if known < 0 {
+				if len(h) > 0 {
+					warn(WarnNoBlankLine)
+				}
+				return h, rest
+			}
+			warn(WarnHeaderJunk)
 		}
 		rest = next
 	}
@@ -77,19 +89,21 @@ func skipBlankLines(raw []byte) []byte {
 	}
 }
 
-// cutLine returns the first line without its end, which is LF, CRLF or CR.
+// cutLine returns the first line without its end, which is LF, CRLF or CR. It
+// looks at each byte once: two searches would be quadratic over a whole message
+// that has one kind of line end only.
 func cutLine(b []byte) (line, rest []byte) {
-	i := bytes.IndexByte(b, '\n')
-	if j := bytes.IndexByte(b[:max(i, 0)], '\r'); j >= 0 && j < i-1 {
-		return b[:j], b[j+1:]
-	}
-	if i < 0 {
-		if j := bytes.IndexByte(b, '\r'); j >= 0 {
-			return b[:j], b[j+1:]
+	for i, c := range b {
+		switch {
+		case c == '\n':
+			return b[:i], b[i+1:]
+		case c == '\r' && i+1 < len(b) && b[i+1] == '\n':
+			return b[:i], b[i+2:]
+		case c == '\r':
+			return b[:i], b[i+1:]
 		}
-		return b, nil
 	}
-	return bytes.TrimSuffix(b[:i], []byte("\r")), b[i+1:]
+	return b, nil
 }
 
 // isFold reports whether line goes on with the last field of h. A line of
@@ -117,18 +131,19 @@ func splitField(line []byte) (name string, value []byte, ok bool) {
 	return string(token), bytes.TrimSpace(line[i+1:]), len(token) > 0
 }
 
-// knownFieldFollows looks ahead to the next blank line for a field of mail.
-func knownFieldFollows(b []byte) bool {
+// knownFieldFollows looks ahead to the next blank line for a field of mail. It
+// returns the length of what follows that, or -1.
+func knownFieldFollows(b []byte) int {
 	for len(b) > 0 {
 		var line []byte
 		if line, b = cutLine(b); len(bytes.TrimSpace(line)) == 0 {
-			return false
+			return -1
 		}
 		if name, _, ok := splitField(line); ok && isKnown(name) {
-			return true
+			return len(b)
 		}
 	}
-	return false
+	return -1
 }
 
 func isKnown(name string) bool {
@@ -139,10 +154,6 @@ func isKnown(name string) bool {
 	}
 	return strings.HasPrefix(name, "x-") || strings.HasPrefix(name, "content-")
 }
-
-// headerText makes text of raw header bytes: UTF-8 as it is, other 8-bit bytes
-// as windows-1252.
-func headerText(b []byte) string { return lenientUTF8(b) }
 
 // lenientUTF8 keeps valid UTF-8 and reads every other byte as windows-1252.
 func lenientUTF8(b []byte) string {

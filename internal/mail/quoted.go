@@ -112,7 +112,7 @@ func follows(lines []string, i, n int, re *regexp.Regexp, want int) bool {
 
 // quoteFollows reports whether the next line with text begins with '>'.
 func quoteFollows(lines []string, i int) bool {
-	for _, line := range lines[i+1:] {
+	for _, line := range lines[i+1 : min(i+1+toLines, len(lines))] {
 		if line = strings.TrimSpace(line); line != "" {
 			return strings.HasPrefix(line, ">")
 		}
