@@ -51,7 +51,21 @@ type merged struct {
 	lora          LoRA
 }
 
-func (m *merged) Names() []string { return m.base.Names() }
+// Names are the base's, and those of adapter matrices that belong to none of
+// its tensors: who loads all tensors then finds them left over.
+func (m *merged) Names() []string {
+	names := m.base.Names()
+	known := map[string]bool{}
+	for _, n := range names {
+		known[adapterName(n, "A")], known[adapterName(n, "B")] = true, true
+	}
+	for _, n := range m.adapter.Names() {
+		if !known[n] {
+			names = append(names, n)
+		}
+	}
+	return names
+}
 
 func (m *merged) Tensor(name string) ([]float32, []int, error) {
 	w, shape, err := m.base.Tensor(name)

@@ -173,20 +173,25 @@ func (w *Weights) Ignore(names ...string) {
 	}
 }
 
-// Finish returns the first error met, or one naming the tensors left over.
+// Finish returns the first error met, or one naming what was left over.
 func (w *Weights) Finish() error {
 	if w.err != nil {
 		return w.err
 	}
-	var extra []string
-	for _, name := range w.source.Names() {
-		if !w.wanted[name] {
-			extra = append(extra, name)
+	sources := []Source{w.source}
+	if w.options.Adapter != nil {
+		sources = append(sources, w.options.Adapter)
+	}
+	w.source, w.options.Adapter = nil, nil
+	for _, src := range sources {
+		for _, name := range src.Names() {
+			if !w.wanted[name] {
+				return fmt.Errorf("tensor %q: this model has no such tensor", name)
+			}
 		}
 	}
-	w.source = nil
-	if len(extra) > 0 {
-		return fmt.Errorf("tensor %q: this model has no such tensor (%d like it)", extra[0], len(extra)-1)
+	if w.options.Train == TrainLoRA && len(w.params) == 0 {
+		return fmt.Errorf("lora: targets %v: no matrix has such a name", w.options.LoRA.Targets)
 	}
 	return nil
 }
@@ -258,6 +263,7 @@ func (w *Weights) adapterPart(ad *nn.Adapter, i int, name string, inputs int) {
 // loadAdapter reads an adapter's tensor, or starts it as PEFT does: A uniform
 // within ±1/√inputs, B zero.
 func (w *Weights) loadAdapter(name string, shape []int, values, grad device.Buffer) {
+	w.wanted[name] = true
 	w.params = append(w.params, &Param{Name: name, Shape: shape, Values: values, Grad: grad})
 	if w.options.Adapter != nil {
 		w.read(w.options.Adapter, name, shape, values)

@@ -39,6 +39,7 @@ func Run(t *testing.T, f Family) {
 	t.Run("a merged adapter equals the adapter", f.testMerge)
 	t.Run("one batch is overfitted", f.testOverfit)
 	t.Run("broken tensors are named", f.testBroken)
+	t.Run("adapters that fit nothing are named", f.testStrayAdapter)
 }
 
 // samples are three sequences with some trained tokens each.
@@ -447,9 +448,31 @@ func (f Family) testBroken(t *testing.T) {
 		src := maps.Clone(f.Source)
 		tt.change(src)
 		_, err := f.New(f.Config, f.Backend, src, model.Options{})
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error is %v, want one with %q", tt.name, err, tt.want)
-		}
+		wantError(t, tt.name, err, tt.want)
+	}
+}
+
+func (f Family) testStrayAdapter(t *testing.T) {
+	o := f.loraOptions()
+	stray := "base_model.model.model.layers.99.mlp.up_proj.lora_A.weight"
+	o.Adapter.(model.MapSource)[stray] = random(stray, o.LoRA.Rank, f.Config.HiddenSize)
+	_, err := f.New(f.Config, f.Backend, f.Source, o)
+	wantError(t, "training", err, stray)
+	_, err = f.New(f.Config, f.Backend, model.Merge(f.Source, o.Adapter, o.LoRA), model.Options{})
+	wantError(t, "merging", err, stray)
+
+	o = model.Options{Train: model.TrainLoRA, LoRA: model.LoRA{Rank: 2, Alpha: 2, Targets: []string{"query"}}}
+	_, err = f.New(f.Config, f.Backend, f.Source, o)
+	wantError(t, "unknown targets", err, "targets [query]")
+	o.LoRA.Rank = 0
+	_, err = f.New(f.Config, f.Backend, f.Source, o)
+	wantError(t, "no rank", err, "rank is 0")
+}
+
+func wantError(t *testing.T, name string, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s: error is %v, want one with %q", name, err, want)
 	}
 }
 
