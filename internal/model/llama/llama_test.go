@@ -41,16 +41,15 @@ func TestContract(t *testing.T) {
 			c.TieWordEmbeddings, c.NumKeyValueHeads, c.AttentionBias, c.MLPBias = true, 1, true, true
 		}},
 	} {
-		for _, path := range cpu.Paths() {
-			t.Run(tt.name+", "+path, func(t *testing.T) {
-				cfg := tiny()
-				tt.change(&cfg)
-				modeltest.Run(t, modeltest.Family{
-					Config: cfg, Source: llama.Random(cfg, 1), Backend: backend(t, path),
-					New: llama.New, LogProb: logProb,
-				})
-			})
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := tiny()
+			tt.change(&cfg)
+			var backends []device.Backend
+			for _, path := range cpu.Paths() {
+				backends = append(backends, backend(t, path))
+			}
+			modeltest.Run(t, modeltest.Family{Config: cfg, Source: llama.Random(cfg, 1), New: llama.New, LogProb: logProb}, backends...)
+		})
 	}
 }
 

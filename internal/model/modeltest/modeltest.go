@@ -18,17 +18,27 @@ import (
 
 // A Family is what the suite tests.
 type Family struct {
-	Config  model.Config
-	Source  model.MapSource // tensors of Config, random
-	Backend device.Backend
-	New     func(model.Config, device.Backend, model.Source, model.Options) (model.Model, error)
+	Config model.Config
+	Source model.MapSource // tensors of Config, random
+	New    func(model.Config, device.Backend, model.Source, model.Options) (model.Model, error)
 	// LogProb is a plain forward pass in float64, written from the paper: the
 	// log-probability of each trained token of one sample.
 	LogProb func(cfg model.Config, tensors map[string][]float64, s model.Sample) []float64
+
+	backend     device.Backend
+	differences map[string][]float64 // finite differences by name, once for all backends
 }
 
-// Run runs the suite.
-func Run(t *testing.T, f Family) {
+// Run runs the suite on each backend.
+func Run(t *testing.T, f Family, backends ...device.Backend) {
+	f.differences = map[string][]float64{}
+	for _, b := range backends {
+		f.backend = b
+		t.Run(b.Path(), f.run)
+	}
+}
+
+func (f Family) run(t *testing.T) {
 	t.Run("log-probs equal a plain forward pass", f.testLogProbs)
 	t.Run("full gradients equal finite differences", f.testFullGrad)
 	t.Run("adapter gradients equal finite differences", f.testLoRAGrad)
@@ -68,7 +78,7 @@ func weightsOf(n int) []float32 {
 
 func (f Family) open(t *testing.T, o model.Options) model.Model {
 	t.Helper()
-	m, err := f.New(f.Config, f.Backend, f.Source, o)
+	m, err := f.New(f.Config, f.backend, f.Source, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,9 +165,17 @@ func (f Family) testFullGrad(t *testing.T) {
 	}
 	tensors := f.tensors()
 	for _, name := range slices.Sorted(maps.Keys(got)) {
-		want := numtest.Grad(func([]float64) float64 { return f.loss(tensors, f.samples()) }, tensors[name])
+		want := f.difference(name, tensors[name], func([]float64) float64 { return f.loss(tensors, f.samples()) })
 		numtest.Close(t, name, widen(got[name]), want, numtest.Tol{Abs: 5e-6, Rel: 1e-4})
 	}
+}
+
+// difference is the gradient of loss at x, the values of the tensor called name.
+func (f Family) difference(name string, x []float64, loss func([]float64) float64) []float64 {
+	if _, ok := f.differences[name]; !ok {
+		f.differences[name] = numtest.Grad(loss, x)
+	}
+	return f.differences[name]
 }
 
 // loraOptions trains adapters whose B is not zero, so that A has a gradient.
@@ -199,8 +217,7 @@ func (f Family) testLoRAGrad(t *testing.T) {
 		t.Errorf("%d parameters have gradients, want %d", len(got), len(adapter))
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
-		values := widen(adapter[name].Values)
-		want := numtest.Grad(func(v []float64) float64 { return f.lossMerged(o, name, v) }, values)
+		want := f.difference(name, widen(adapter[name].Values), func(v []float64) float64 { return f.lossMerged(o, name, v) })
 		numtest.Close(t, name, widen(got[name]), want, numtest.Tol{Abs: 5e-6, Rel: 1e-4})
 	}
 }
@@ -312,7 +329,7 @@ func (f Family) testScores(t *testing.T) {
 
 	logits := m.Logits(b)
 	got, lse := make([]float32, len(b.Targets)), make([]float32, len(b.Targets))
-	f.Backend.LogProbs(got, lse, logits, b.Targets, 1)
+	f.backend.LogProbs(got, lse, logits, b.Targets, 1)
 	equalBits(t, "of logits", got, plain)
 }
 
@@ -364,7 +381,7 @@ func (f Family) testMerge(t *testing.T) {
 	b := pack(t, f.samples()...)
 	want, got := make([]float32, len(b.Targets)), make([]float32, len(b.Targets))
 	f.open(t, o).Forward(b, want, false)
-	m, err := f.New(f.Config, f.Backend, model.Merge(f.Source, o.Adapter, o.LoRA), model.Options{})
+	m, err := f.New(f.Config, f.backend, model.Merge(f.Source, o.Adapter, o.LoRA), model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,7 +464,7 @@ func (f Family) testBroken(t *testing.T) {
 	} {
 		src := maps.Clone(f.Source)
 		tt.change(src)
-		_, err := f.New(f.Config, f.Backend, src, model.Options{})
+		_, err := f.New(f.Config, f.backend, src, model.Options{})
 		wantError(t, tt.name, err, tt.want)
 	}
 }
@@ -456,16 +473,16 @@ func (f Family) testStrayAdapter(t *testing.T) {
 	o := f.loraOptions()
 	stray := "base_model.model.model.layers.99.mlp.up_proj.lora_A.weight"
 	o.Adapter.(model.MapSource)[stray] = random(stray, o.LoRA.Rank, f.Config.HiddenSize)
-	_, err := f.New(f.Config, f.Backend, f.Source, o)
+	_, err := f.New(f.Config, f.backend, f.Source, o)
 	wantError(t, "training", err, stray)
-	_, err = f.New(f.Config, f.Backend, model.Merge(f.Source, o.Adapter, o.LoRA), model.Options{})
+	_, err = f.New(f.Config, f.backend, model.Merge(f.Source, o.Adapter, o.LoRA), model.Options{})
 	wantError(t, "merging", err, stray)
 
 	o = model.Options{Train: model.TrainLoRA, LoRA: model.LoRA{Rank: 2, Alpha: 2, Targets: []string{"query"}}}
-	_, err = f.New(f.Config, f.Backend, f.Source, o)
+	_, err = f.New(f.Config, f.backend, f.Source, o)
 	wantError(t, "unknown targets", err, "targets [query]")
 	o.LoRA.Rank = 0
-	_, err = f.New(f.Config, f.Backend, f.Source, o)
+	_, err = f.New(f.Config, f.backend, f.Source, o)
 	wantError(t, "no rank", err, "rank is 0")
 }
 
