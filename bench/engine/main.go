@@ -5,6 +5,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -12,17 +14,22 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
+	"agentmill/internal/agent"
 	"agentmill/internal/catalog"
+	"agentmill/internal/chat"
 	"agentmill/internal/checkpoint"
 	"agentmill/internal/clock"
 	"agentmill/internal/device"
 	"agentmill/internal/model"
+	"agentmill/internal/traj"
 )
 
 func main() {
 	dir := flag.String("policy", "", "policy `FOLDER`")
-	parts := flag.String("parts", "prefill,decode,full,lora", "what to measure")
+	parts := flag.String("parts", "prefill,decode,rollout,full,lora", "what to measure")
 	rounds := flag.Int("rounds", 5, "measurements of each, the median is shown")
 	profile := flag.String("cpuprofile", "", "write a CPU profile to `FILE`")
 	flag.Parse()
@@ -68,12 +75,14 @@ func run(out io.Writer, dir, parts string, rounds int) error {
 			err = b.play("prefill", b.prefill)
 		case "decode":
 			err = b.play("decode", b.decode)
+		case "rollout":
+			err = b.rollout()
 		case "full":
 			err = b.train(model.Options{Train: model.TrainFull})
 		case "lora":
 			err = b.train(model.Options{Train: model.TrainLoRA, LoRA: model.LoRA{Rank: 16, Alpha: 32, Targets: model.AllProjections()}})
 		default:
-			err = fmt.Errorf("part %q: want prefill, decode, full or lora", part)
+			err = fmt.Errorf("part %q: want prefill, decode, rollout, full or lora", part)
 		}
 		if err != nil {
 			return err
@@ -151,6 +160,54 @@ func (b *bench) decode(name string, m model.Model) {
 			}
 		})
 	}
+}
+
+// rollout plays 32 attempts of three turns at once: about 140 tokens of prompt,
+// 120 observed between turns, 16 sampled a turn.
+func (b *bench) rollout() error {
+	const attempts, turns, turnTokens = 32, 3, 16
+	local, err := catalog.OpenLocal(catalog.LocalConfig{Dir: b.policy.Dir, Device: "cpu", Precision: "w16"})
+	if err != nil {
+		return err
+	}
+	defer local.Close()
+	var all, sampled atomic.Int64
+	var errs [attempts]error
+	start := clock.Real().Now()
+	var wg sync.WaitGroup
+	for i := range attempts {
+		wg.Go(func() {
+			errs[i] = attempt(local, uint64(i), turns, turnTokens, func(t chat.Turn) {
+				all.Add(int64(t.PromptTokens + t.CompletionTokens - t.Cached))
+				sampled.Add(int64(t.CompletionTokens))
+			})
+		})
+	}
+	wg.Wait()
+	seconds := clock.Since(clock.Real(), start)
+	fmt.Fprintf(b.out, "%-28s %8.1f tokens/s, %.1f sampled/s, %.2f s\n", "rollout w16, 32 sessions", float64(all.Load())/seconds, float64(sampled.Load())/seconds, seconds)
+	return errors.Join(errs[:]...)
+}
+
+// attempt plays one attempt and reports its turns.
+func attempt(p agent.Policy, seed uint64, turns, turnTokens int, count func(chat.Turn)) error {
+	ctx := context.Background()
+	words := func(n int) []chat.Message {
+		return []chat.Message{{Role: chat.User, Content: strings.Repeat("the meeting about money moved ", n)}}
+	}
+	s, err := p.Begin(ctx, agent.Task{Prompt: words(27), Sampling: traj.Sampling{Temperature: 1}, Seed: seed, TurnTokens: turnTokens})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for range turns {
+		r, err := s.Next(ctx, words(22))
+		if err != nil {
+			return err
+		}
+		count(r.Turn)
+	}
+	return nil
 }
 
 // add appends n new tokens of the sequence that c holds.

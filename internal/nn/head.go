@@ -6,8 +6,8 @@ import "agentmill/internal/device"
 // tokens in the vocabulary, 256 rows are 50 MB.
 const HeadRows = 256
 
-// A Head turns the last block's output into log-probabilities, for chosen rows
-// only and HeadRows at a time: the logits of a whole batch never exist.
+// A Head turns vectors into logits or log-probabilities, HeadRows at a time
+// where the logits themselves are not wanted: those of a whole batch never exist.
 type Head struct {
 	Backend device.Backend
 	Norm    *Norm
@@ -16,10 +16,9 @@ type Head struct {
 
 // HeadActs is what Backward needs of a forward pass.
 type HeadActs struct {
-	rows    []int32
 	targets []int32
 	invTemp float32
-	in      device.Mat // the chosen rows [R, C], and normed
+	in      device.Mat // [R, C], and normed
 	normed  device.Mat
 	rstd    device.Buffer
 	logits  device.Mat // one chunk [min(R, HeadRows), V]; holds the last one made
@@ -27,26 +26,24 @@ type HeadActs struct {
 	lse     []float32
 }
 
-// Logits returns the logits of the chosen rows of x. They live in a.
-func (h *Head) Logits(a *Arena, x device.Mat, rows []int32) device.Mat {
-	in, normed := a.Mat(len(rows), x.Cols), a.Mat(len(rows), x.Cols)
-	h.Backend.Embed(in, x, rows) // gathers rows
-	h.Norm.Forward(normed, nil, in)
-	logits := a.Mat(len(rows), h.Linear.Weight.Out())
+// Logits returns the logits of each row of x. They live in a.
+func (h *Head) Logits(a *Arena, x device.Mat) device.Mat {
+	normed := a.Mat(x.Rows, x.Cols)
+	h.Norm.Forward(normed, nil, x)
+	logits := a.Mat(x.Rows, h.Linear.Weight.Out())
 	h.Linear.Forward(a, logits, normed, false)
 	return logits
 }
 
-// Forward computes logp[i] = log softmax(invTemp·logits of row rows[i])[targets[i]].
-func (h *Head) Forward(a *Arena, logp []float32, x device.Mat, rows, targets []int32, invTemp float32) *HeadActs {
-	n := len(rows)
+// Forward computes logp[i] = log softmax(invTemp·logits of x[i])[targets[i]].
+func (h *Head) Forward(a *Arena, logp []float32, x device.Mat, targets []int32, invTemp float32) *HeadActs {
+	n := x.Rows
 	s := &HeadActs{
-		rows: rows, targets: targets, invTemp: invTemp,
-		in: a.Mat(n, x.Cols), normed: a.Mat(n, x.Cols), rstd: a.Buffer(n),
+		targets: targets, invTemp: invTemp,
+		in: x, normed: a.Mat(n, x.Cols), rstd: a.Buffer(n),
 		logits: a.Mat(min(n, HeadRows), h.Linear.Weight.Out()), lse: make([]float32, n),
 	}
-	h.Backend.Embed(s.in, x, rows) // gathers rows
-	h.Norm.Forward(s.normed, s.rstd, s.in)
+	h.Norm.Forward(s.normed, s.rstd, x)
 	for from := 0; from < n; from += HeadRows {
 		to := min(from+HeadRows, n)
 		logits := h.chunk(a, s, from, to)
@@ -60,7 +57,7 @@ func (h *Head) Forward(a *Arena, logp []float32, x device.Mat, rows, targets []i
 func (h *Head) Backward(a *Arena, dx device.Mat, s *HeadActs, dlogp []float32) {
 	mark := a.Mark()
 	defer a.Release(mark)
-	n := len(s.rows)
+	n := s.in.Rows
 	dnormed := a.Zeros(n, dx.Cols)
 	for from := 0; from < n; from += HeadRows {
 		to := min(from+HeadRows, n)
@@ -71,9 +68,7 @@ func (h *Head) Backward(a *Arena, dx device.Mat, s *HeadActs, dlogp []float32) {
 		h.Backend.LogProbsGrad(logits, s.lse[from:to], s.targets[from:to], dlogp[from:to], s.invTemp)
 		h.Linear.Backward(a, rowsOf(dnormed, from, to), logits, rowsOf(s.normed, from, to), s.low)
 	}
-	din := a.Zeros(n, dx.Cols)
-	h.Norm.Backward(din, dnormed, s.in, s.rstd)
-	h.Backend.EmbedGrad(dx, din, s.rows) // scatters rows
+	h.Norm.Backward(dx, dnormed, s.in, s.rstd)
 }
 
 // chunk makes the logits of rows from to to.

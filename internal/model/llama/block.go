@@ -16,7 +16,7 @@ type pass struct {
 	keep  bool
 }
 
-// A block is one layer: x += o(attention(norm(x))), x += down(swiglu(norm(x))).
+// A block is one layer: x += o(attention(norm(x))), then x += down(swiglu(norm(x))).
 type block struct {
 	layer   int
 	shape   device.AttentionShape
@@ -28,57 +28,79 @@ type block struct {
 	down    *nn.Linear
 }
 
-// acts is what backward needs of a block's forward pass. T rows each.
-type acts struct {
-	in, mid, attNormed, ffnNormed device.Mat // [T, C]: x before both halves, and normed
-	attRstd, ffnRstd              device.Buffer
-	qkv                           device.Mat // [T, (H+2K)·D], q and k rotated
-	att                           device.Mat // [T, H·D]
-	lse                           device.Buffer
-	gateUp                        device.Mat // [T, 2F]
-	hidden                        device.Mat // [T, F]
-
-	qkvLow, oLow, gateUpLow, downLow device.Mat // of adapters
+// attnActs is what the backward pass of the attention half needs. T rows each.
+type attnActs struct {
+	in, normed   device.Mat // [T, C]
+	rstd         device.Buffer
+	qkv          device.Mat // [T, (H+2K)·D], q and k rotated
+	heads        device.Mat // [T, H·D]
+	lse          device.Buffer
+	qkvLow, oLow device.Mat // of adapters
 }
 
-// forward returns the block's output: x itself, changed, unless the pass keeps.
-func (b *block) forward(p *pass, x device.Mat) (device.Mat, acts) {
-	var s acts
+// attend returns x + o(attention(norm(x))).
+func (b *block) attend(p *pass, x device.Mat) (device.Mat, attnActs) {
+	var s attnActs
 	s.in = x
-	s.attNormed, s.attRstd = p.norm(b.attNorm, x)
-	s.qkv, s.qkvLow = p.linear(b.qkv, s.attNormed)
+	s.normed, s.rstd = p.norm(b.attNorm, x)
+	s.qkv, s.qkvLow = p.linear(b.qkv, s.normed)
 	p.rope(s.qkv, b.shape, 1)
-	s.att, s.lse = p.attention(b, s.qkv)
-	s.mid, s.oLow = p.residual(b.o, x, s.att)
+	s.heads, s.lse = p.attention(b, s.qkv)
+	x, s.oLow = p.residual(b.o, x, s.heads)
+	return x, s
+}
 
-	s.ffnNormed, s.ffnRstd = p.norm(b.ffnNorm, s.mid)
-	s.gateUp, s.gateUpLow = p.linear(b.gateUp, s.ffnNormed)
+// attendBackward turns dx, the gradient of what attend returned, into that of its x.
+func (b *block) attendBackward(p *pass, dx device.Mat, s *attnActs) {
+	a, t := p.arena, dx.Rows
+	dheads := a.Zeros(t, s.heads.Cols)
+	b.o.Backward(a, dheads, dx, s.heads, s.oLow)
+	dqkv := a.Mat(t, s.qkv.Cols)
+	p.AttentionGrad(dqkv, dheads, s.heads, s.lse, s.qkv, b.shape, p.batch.Seqs)
+	p.rope(dqkv, b.shape, -1)
+	dnormed := a.Zeros(t, dx.Cols)
+	b.qkv.Backward(a, dnormed, dqkv, s.normed, s.qkvLow)
+	b.attNorm.Backward(dx, dnormed, s.in, s.rstd)
+}
+
+// ffnActs is what the backward pass of the feed-forward half needs.
+type ffnActs struct {
+	in, normed         device.Mat // [T, C]
+	rstd               device.Buffer
+	gateUp             device.Mat // [T, 2F]
+	hidden             device.Mat // [T, F]
+	gateUpLow, downLow device.Mat // of adapters
+}
+
+// feed returns x + down(silu(gate(norm(x)))·up(norm(x))).
+func (b *block) feed(p *pass, x device.Mat) (device.Mat, ffnActs) {
+	var s ffnActs
+	s.in = x
+	s.normed, s.rstd = p.norm(b.ffnNorm, x)
+	s.gateUp, s.gateUpLow = p.linear(b.gateUp, s.normed)
 	s.hidden = p.arena.Mat(x.Rows, s.gateUp.Cols/2)
 	p.SwiGLU(s.hidden, s.gateUp)
-	out, low := p.residual(b.down, s.mid, s.hidden)
-	s.downLow = low
-	return out, s
+	x, s.downLow = p.residual(b.down, x, s.hidden)
+	return x, s
 }
 
-// backward turns dx, the gradient of the block's output, into that of its input.
-func (b *block) backward(p *pass, dx device.Mat, s *acts) {
+// feedBackward turns dx, the gradient of what feed returned, into that of its x.
+func (b *block) feedBackward(p *pass, dx device.Mat, s *ffnActs) {
 	a, t := p.arena, dx.Rows
 	dhidden := a.Zeros(t, s.hidden.Cols)
 	b.down.Backward(a, dhidden, dx, s.hidden, s.downLow)
 	dgateUp := a.Mat(t, s.gateUp.Cols)
 	p.SwiGLUGrad(dgateUp, dhidden, s.gateUp)
 	dnormed := a.Zeros(t, dx.Cols)
-	b.gateUp.Backward(a, dnormed, dgateUp, s.ffnNormed, s.gateUpLow)
-	b.ffnNorm.Backward(dx, dnormed, s.mid, s.ffnRstd)
+	b.gateUp.Backward(a, dnormed, dgateUp, s.normed, s.gateUpLow)
+	b.ffnNorm.Backward(dx, dnormed, s.in, s.rstd)
+}
 
-	datt := a.Zeros(t, s.att.Cols)
-	b.o.Backward(a, datt, dx, s.att, s.oLow)
-	dqkv := a.Mat(t, s.qkv.Cols)
-	p.AttentionGrad(dqkv, datt, s.att, s.lse, s.qkv, b.shape, p.batch.Seqs)
-	p.rope(dqkv, b.shape, -1)
-	p.Zero(dnormed.Buf)
-	b.qkv.Backward(a, dnormed, dqkv, s.attNormed, s.qkvLow)
-	b.attNorm.Backward(dx, dnormed, s.in, s.attRstd)
+// pick returns the chosen rows of x.
+func (p *pass) pick(x device.Mat, rows []int32) device.Mat {
+	y := p.arena.Mat(len(rows), x.Cols)
+	p.Embed(y, x, rows)
+	return y
 }
 
 // norm returns n(x) and what its gradient needs.
@@ -97,7 +119,7 @@ func (p *pass) linear(l *nn.Linear, x device.Mat) (y, low device.Mat) {
 	return y, l.Forward(p.arena, y, x, false)
 }
 
-// residual returns x + l(y): x itself, changed, unless the pass keeps.
+// residual returns x + l(y): x itself, changed, unless the pass keeps activations.
 func (p *pass) residual(l *nn.Linear, x, y device.Mat) (sum, low device.Mat) {
 	sum = x
 	if p.keep {

@@ -91,14 +91,15 @@ func (m *Model) Logits(b *model.Batch) device.Mat {
 			s.Cache.Advance(s.Len)
 		}
 	}
-	return m.head.Logits(m.arena, x, b.Rows)
+	return m.head.Logits(m.arena, x)
 }
 
 // A tape is what Backward needs of a Forward.
 type tape struct {
-	batch  *model.Batch
-	blocks []acts
-	head   *nn.HeadActs
+	batch *model.Batch
+	attn  []attnActs
+	ffn   []ffnActs
+	head  *nn.HeadActs
 }
 
 // Forward computes the log-probability of each of the batch's Targets.
@@ -109,33 +110,40 @@ func (m *Model) Forward(b *model.Batch, logp []float32, keep bool) {
 	}
 	var t *tape
 	if keep {
-		t = &tape{batch: b, blocks: make([]acts, len(m.blocks))}
+		t = &tape{batch: b, attn: make([]attnActs, len(m.blocks)), ffn: make([]ffnActs, len(m.blocks))}
 	}
 	x := m.run(b, t)
 	invTemp := b.InvTemp
 	if invTemp == 0 {
 		invTemp = 1
 	}
-	head := m.head.Forward(m.arena, logp, x, b.Rows, b.Targets, invTemp)
+	head := m.head.Forward(m.arena, logp, x, b.Targets, invTemp)
 	if keep {
 		t.head, m.tape = head, t
 	}
 }
 
-// run returns the last block's output for each token of b.
+// run returns the last block's output for the batch's Rows. Nothing after the
+// last attention depends on other rows, so they end there.
 func (m *Model) run(b *model.Batch, t *tape) device.Mat {
 	m.arena.Reset()
-	p := &pass{Backend: m.weights.Backend, arena: m.arena, batch: b, freq: m.freq, keep: t != nil}
+	p := m.pass(b, t != nil)
 	x := m.arena.Mat(len(b.IDs), m.cfg.HiddenSize)
 	m.embed.Forward(x, b.IDs)
 	for i, blk := range m.blocks {
-		if t == nil {
-			mark := m.arena.Mark()
-			blk.forward(p, x)
-			m.arena.Release(mark)
-			continue
+		mark := m.arena.Mark()
+		mid, attn := blk.attend(p, x)
+		last := i == len(m.blocks)-1
+		if last {
+			mid = p.pick(mid, b.Rows)
 		}
-		x, t.blocks[i] = blk.forward(p, x)
+		out, ffn := blk.feed(p, mid)
+		if p.keep {
+			t.attn[i], t.ffn[i] = attn, ffn
+		} else if !last { // out is x, changed in place
+			m.arena.Release(mark)
+		}
+		x = out
 	}
 	return x
 }
@@ -146,14 +154,25 @@ func (m *Model) Backward(dlogp []float32) {
 	if t == nil {
 		return
 	}
-	p := &pass{Backend: m.weights.Backend, arena: m.arena, batch: t.batch, freq: m.freq}
+	p := m.pass(t.batch, true)
+	d := m.arena.Zeros(len(t.batch.Rows), m.cfg.HiddenSize)
 	dx := m.arena.Zeros(len(t.batch.IDs), m.cfg.HiddenSize)
-	m.head.Backward(m.arena, dx, t.head, dlogp)
-	for i := len(m.blocks) - 1; i >= 0; i-- {
+	m.head.Backward(m.arena, d, t.head, dlogp)
+	last := len(m.blocks) - 1
+	for i := last; i >= 0; i-- {
 		mark := m.arena.Mark()
-		m.blocks[i].backward(p, dx, &t.blocks[i])
+		m.blocks[i].feedBackward(p, d, &t.ffn[i])
+		if i == last {
+			p.EmbedGrad(dx, d, t.batch.Rows) // back to all rows
+			d = dx
+		}
+		m.blocks[i].attendBackward(p, d, &t.attn[i])
 		m.arena.Release(mark)
 	}
 	m.embed.Backward(dx, t.batch.IDs)
 	m.tape = nil
+}
+
+func (m *Model) pass(b *model.Batch, keep bool) *pass {
+	return &pass{Backend: m.weights.Backend, arena: m.arena, batch: b, freq: m.freq, keep: keep}
 }
