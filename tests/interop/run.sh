@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# run.sh [MODEL]: the tests that need transformers, PyTorch and PEFT, which pip
+# fetches into a virtual environment of their own, kept from run to run. MODEL is
+# a policy folder with SmolLM2 (models/smollm2). AGENTMILL_PYTHON names a Python
+# that has the packages already.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+here=tests/interop
+
+if [ -z "${AGENTMILL_PYTHON:-}" ]; then
+	key=$(cksum <$here/requirements.txt | cut -d' ' -f1)
+	venv=${XDG_CACHE_HOME:-$HOME/.cache}/agentmill/interop-$key
+	if [ ! -f "$venv/complete" ]; then
+		echo "fetching transformers, PyTorch and PEFT with pip into $venv (some minutes)" >&2
+		rm -rf "$venv"
+		python3 -m venv "$venv" || {
+			echo "run.sh: error: python3 cannot make a virtual environment: install python3-venv" >&2
+			exit 1
+		}
+		"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r $here/requirements.txt
+		touch "$venv/complete"
+	fi
+	AGENTMILL_PYTHON=$venv/bin/python
+fi
+model=${1:-models/smollm2}
+[ -d "$model" ] || {
+	echo "run.sh: error: $model is missing: make model fetches it" >&2
+	exit 1
+}
+AGENTMILL_MODEL=$(cd "$model" && pwd)
+export AGENTMILL_PYTHON AGENTMILL_MODEL
+go test -v -count=1 ./$here/... ./internal/catalog/... ./internal/checkpoint/...
