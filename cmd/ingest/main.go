@@ -56,11 +56,8 @@ examples:
 }
 
 func run(ctx context.Context, env *cli.Env, cfg ingest.Config, table bool) error {
-	if cfg.Index == "-" {
-		return cli.Usagef("--index -: a database cannot be written to standard output; name a file")
-	}
-	if cfg.MaxErrors < 0 {
-		return cli.Usagef("--max-errors %d: want 0 or more", cfg.MaxErrors)
+	if err := cfg.Check(); err != nil {
+		return cli.Usagef("%w", err)
 	}
 	cfg.Stdin, cfg.Stdout, cfg.Clock, cfg.Log, cfg.Progress = env.Stdin, env.Stdout, env.Clock, env.Log, env.Progress
 	stats, err := ingest.Run(ctx, cfg)

@@ -1,7 +1,6 @@
 package ingest_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"agentmill/internal/ingest"
 	"agentmill/internal/mail"
 )
 
@@ -87,24 +85,6 @@ func faults(t *testing.T, raw json.RawMessage) (list []fault) {
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
 		t.Fatal(err)
-	}
-	return list
-}
-
-func records(t *testing.T, paths ...string) (list []mail.Email) {
-	t.Helper()
-	var out bytes.Buffer
-	cfg := config(paths...)
-	cfg.Stdout = &out
-	if _, err := ingest.Run(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
-	for line := range bytes.Lines(out.Bytes()) {
-		var e mail.Email
-		if err := json.Unmarshal(line, &e); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, e)
 	}
 	return list
 }

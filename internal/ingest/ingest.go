@@ -70,7 +70,7 @@ type MailboxStats struct {
 
 // Run reads all mail of cfg, then writes records and database.
 func Run(ctx context.Context, cfg Config) (Stats, error) {
-	if err := cfg.check(); err != nil {
+	if err := cfg.Check(); err != nil {
 		return Stats{}, err
 	}
 	named, err := readOwners(cfg.Owners)
@@ -94,7 +94,14 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	return s.stats, nil
 }
 
-func (cfg *Config) check() error {
+// Check finds contradictions in what a user asked for.
+func (cfg *Config) Check() error {
+	if cfg.Index == "-" {
+		return errors.New("--index -: a database cannot be written to standard output; name a file")
+	}
+	if cfg.MaxErrors < 0 {
+		return fmt.Errorf("--max-errors %d: want 0 or more", cfg.MaxErrors)
+	}
 	for _, glob := range cfg.Match {
 		if _, err := path.Match(glob, ""); err != nil {
 			return fmt.Errorf("--match %q: not a valid pattern", glob)
@@ -252,9 +259,21 @@ func (s *stage) noMail() error {
 		if n > 10 {
 			list += fmt.Sprintf(" and %d more", n-10)
 		}
-		return fmt.Errorf("no mailbox of %s is chosen by --match %s --shard %s; there are %s", where, strings.Join(s.cfg.Match, " --match "), s.cfg.Shard, list)
+		return fmt.Errorf("no mailbox of %s is chosen by %s; there are %s", where, s.choice(), list)
 	}
 	return fmt.Errorf("no mail found in %s", where)
+}
+
+// choice repeats the flags that leave mailboxes out.
+func (s *stage) choice() string {
+	var flags []string
+	for _, glob := range s.cfg.Match {
+		flags = append(flags, "--match "+glob)
+	}
+	if s.cfg.Shard.N > 0 {
+		flags = append(flags, "--shard "+s.cfg.Shard.String())
+	}
+	return strings.Join(flags, " ")
 }
 
 // finish gives every mailbox its owner, its threads and its order, and returns

@@ -159,7 +159,7 @@ func most(counts map[string]int) (best string) {
 
 // minReceived is how often an address of the form klay@ must have been written
 // to in a mailbox, to be taken for its owner's.
-const minReceived = 3
+const minReceived = 2
 
 // aliases finds the other addresses of the person behind address: first and
 // last name in another form, an address whose display name is that person's, the

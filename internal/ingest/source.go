@@ -12,6 +12,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,7 +41,8 @@ type source struct {
 	wanted func(mailbox string) bool
 	err    error
 
-	yield func(entry) bool
+	yield  func(entry) bool
+	inside bool // the stream being read was compressed
 }
 
 // errStopped ends the reading when the consumer wants no more.
@@ -65,6 +67,7 @@ func (s *source) entries() iter.Seq[entry] {
 }
 
 func (s *source) path(p string) error {
+	s.inside = false
 	if p == "-" {
 		if s.stdin == nil {
 			return errors.New("there is no standard input")
@@ -174,6 +177,7 @@ func (s *source) stream(where, name string, r io.Reader) error {
 			return fmt.Errorf("%s: %w", where, err)
 		}
 		defer z.Close()
+		s.inside = true
 		return s.stream(where, name, z)
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(br, zstd.WithDecoderConcurrency(1))
@@ -181,6 +185,7 @@ func (s *source) stream(where, name string, r io.Reader) error {
 			return fmt.Errorf("%s: %w", where, err)
 		}
 		defer z.Close()
+		s.inside = true
 		return s.stream(where, name, z)
 	case len(head) > 262 && string(head[257:262]) == "ustar":
 		return s.tar(where, name, br)
@@ -190,6 +195,9 @@ func (s *source) stream(where, name string, r io.Reader) error {
 		return s.csv(where, name, br)
 	case looksBinary(head):
 		return fmt.Errorf("%s: is neither a tar archive (may be compressed by gzip or zstd), an mbox, a CSV of messages nor a mail message", where)
+	}
+	if ext := strings.ToLower(filepath.Ext(where)); slices.Contains([]string{".gz", ".tgz", ".tar", ".zst"}, ext) && !s.inside {
+		return fmt.Errorf("%s: is no %s file", where, ext)
 	}
 	return s.container(name, func() error { return s.single(where, name, br) })
 }
