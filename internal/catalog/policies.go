@@ -52,7 +52,7 @@ func OpenPolicy(c PolicyConfig) (agent.Policy, error) {
 	c.Local.Dir = c.Name
 	local, err := OpenLocal(c.Local)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, checkpoint.ErrNotPolicy) {
-		return nil, fmt.Errorf("policy %q is neither %s nor a policy folder: %w", c.Name, oneOf(policies), err)
+		return nil, fmt.Errorf("policy %q: want %s, or a policy folder: %w", c.Name, oneOf(policies), err)
 	}
 	if err != nil {
 		return nil, err
