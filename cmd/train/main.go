@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	ufcli "github.com/urfave/cli/v2"
@@ -91,6 +92,10 @@ func flags(c *train.Config) []ufcli.Flag {
 	}
 }
 
+// gcPercent is low because the heap is a few buffers of gigabytes: to let
+// garbage grow to their size would double the memory, and collecting is cheap.
+const gcPercent = 15
+
 func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 	if err := cfg.Check(); err != nil {
 		return cli.Usagef("%w", err)
@@ -100,6 +105,7 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 		return cli.Usagef("--device: %w", err)
 	}
 	defer backend.Close()
+	debug.SetGCPercent(gcPercent)
 	cfg.Backend, cfg.Clock, cfg.Log = backend, env.Clock, env.Log
 	cfg.Source.Paths, cfg.Source.Stdin = append(o.in.Value(), env.Args...), env.Stdin
 	cfg.Source.Report = func(err error) { env.Log.Warn("bad record: " + err.Error()) }
