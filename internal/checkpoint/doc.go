@@ -12,8 +12,9 @@
 // Hugging Face folder.
 //
 // P1: a policy's Hash is a hash of its weight files' bytes: for one file its
-// SHA-256, as sha256sum prints it. A folder whose agentmill.json records another
-// hash than its weights have is refused.
+// SHA-256, as sha256sum prints it; for an adapter it covers its base, its file,
+// rank and alpha. A folder whose agentmill.json records another hash than its
+// weights have is refused.
 // P2: a saved folder appears whole or not at all, and its bytes depend on what
 // was given to Save alone.
 package checkpoint
