@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"container/heap"
 	"slices"
 	"strings"
 	"sync"
@@ -101,14 +100,14 @@ func (t *Tokenizer) mergeLong(syms []int32) []int32 {
 		}
 		pair := pairKey(syms[left], syms[next[left]])
 		if m, ok := t.merges[pair]; ok {
-			heap.Push(&queue, candidate{merge: m, left: left, pair: pair})
+			queue.push(candidate{merge: m, left: left, pair: pair})
 		}
 	}
 	for i := range syms {
 		push(i)
 	}
 	for len(queue) > 0 {
-		c := heap.Pop(&queue).(candidate)
+		c := queue.pop()
 		right := next[c.left]
 		if syms[c.left] < 0 || right >= len(syms) || pairKey(syms[c.left], syms[right]) != c.pair {
 			continue
@@ -131,16 +130,42 @@ type candidate struct {
 	pair uint64
 }
 
+func (c candidate) before(d candidate) bool {
+	return c.rank < d.rank || c.rank == d.rank && c.left < d.left
+}
+
+// candidates is a heap; the first is before all others.
 type candidates []candidate
 
-func (c candidates) Len() int { return len(c) }
-func (c candidates) Less(i, j int) bool {
-	return c[i].rank < c[j].rank || c[i].rank == c[j].rank && c[i].left < c[j].left
+func (q *candidates) push(c candidate) {
+	*q = append(*q, c)
+	h := *q
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if !h[i].before(h[up]) {
+			break
+		}
+		h[i], h[up] = h[up], h[i]
+		i = up
+	}
 }
-func (c candidates) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
-func (c *candidates) Push(x any)   { *c = append(*c, x.(candidate)) }
-func (c *candidates) Pop() any {
-	last := (*c)[len(*c)-1]
-	*c = (*c)[:len(*c)-1]
-	return last
+
+func (q *candidates) pop() candidate {
+	h := *q
+	first, last := h[0], len(h)-1
+	h[0] = h[last]
+	h = h[:last]
+	for i := 0; ; {
+		down := 2*i + 1
+		if down+1 < last && h[down+1].before(h[down]) {
+			down++
+		}
+		if down >= last || !h[down].before(h[i]) {
+			break
+		}
+		h[i], h[down] = h[down], h[i]
+		i = down
+	}
+	*q = h
+	return first
 }
