@@ -8,9 +8,9 @@ import (
 
 // The charts are drawn in a box of fixed width; the page scales them.
 const (
-	chartWidth = 720.0
-	nameWidth  = 150.0 // room for the policies' names
-	valueWidth = 64.0  // room for numbers at the right edge
+	chartWidth = 500.0
+	nameWidth  = 116.0 // room for the policies' names
+	valueWidth = 66.0  // room for numbers at the right edge
 	rowHeight  = 34.0
 	axisHeight = 30.0
 )
@@ -42,7 +42,7 @@ func (r *Result) accuracyChart() chart {
 	for _, p := range r.Policies {
 		c.add(p.Name, &p.Accuracy, percent(p.Accuracy.Value)+" %", 0, 1)
 	}
-	c.ticks(0, 1, .2, func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) })
+	c.ticks(0, 0, 1, .25, func(v float64) string { return fmt.Sprintf("%.0f %%", 100*v) })
 	return c
 }
 
@@ -62,7 +62,11 @@ func (r *Result) rewardChart() *chart {
 	for _, p := range r.Policies {
 		c.add(p.Name, p.Reward, minus("%.2f", p.Reward.Value), lo, hi)
 	}
-	c.ticks(lo, hi, .5, func(v float64) string { return minus("%.1f", v) })
+	step := .5
+	if hi-lo > 2 {
+		step = 1
+	}
+	c.ticks(math.Ceil(lo/step)*step, lo, hi, step, func(v float64) string { return minus("%.1f", v) })
 	return &c
 }
 
@@ -90,11 +94,14 @@ func (c *chart) add(name string, e *Estimate, label string, lo, hi float64) {
 	c.Height = rowHeight*float64(len(c.Rows)) + axisHeight
 }
 
-func (c *chart) ticks(lo, hi, step float64, label func(float64) string) {
-	for v := lo; v <= hi+step/1000; v += step {
+func (c *chart) ticks(from, lo, hi, step float64, label func(float64) string) {
+	for v := from; v <= hi+step/1000; v += step {
 		c.Ticks = append(c.Ticks, tick{c.x(v, lo, hi), label(v)})
 	}
 }
+
+// Width is the width of the drawing.
+func (c chart) Width() float64 { return chartWidth }
 
 // AxisY is where the axis' labels stand.
 func (c chart) AxisY() float64 { return c.Height - axisHeight + 20 }
@@ -104,7 +111,7 @@ func (c chart) LineEnd() float64 { return c.Height - axisHeight + 4 }
 
 // shorten cuts a name that has no room beside a chart.
 func shorten(name string) string {
-	const most = 18
+	const most = 15 // letters beside a chart
 	runes := []rune(name)
 	if len(runes) <= most {
 		return name
@@ -130,6 +137,12 @@ type stackPart struct {
 	Class, Title, Label string
 	X, Width            float64
 }
+
+// Width is the width of the drawing.
+func (s stack) Width() float64 { return chartWidth }
+
+// Width is the width of the drawing.
+func (c curve) Width() float64 { return chartWidth }
 
 // Mid is where a part's number stands.
 func (p stackPart) Mid() float64 { return tenth(p.X + p.Width/2) }
@@ -221,7 +234,7 @@ func (r *Result) curve() *curve {
 		l.Points = strings.Join(points, " ")
 		c.Lines = append(c.Lines, l)
 	}
-	every := max(1, (len(r.Training)+11)/12)
+	every := max(1, (len(r.Training)+9)/10)
 	for i := 0; i < len(r.Training); i += every {
 		c.Ticks = append(c.Ticks, tick{x(i), r.Training[i].Name})
 	}

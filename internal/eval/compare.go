@@ -111,7 +111,7 @@ func gain(policy, baseline *set, common map[string]bool) Gain {
 		}
 		return 0, true
 	})
-	g.Questions, g.Accuracy = len(right.diff), right.estimate()
+	g.Questions, g.Accuracy = len(right.diff), within(right.estimate(), 1)
 	for _, d := range right.diff {
 		if d > 0 {
 			g.Won++
@@ -184,6 +184,14 @@ func (p pairs) estimate() Estimate {
 		m.Interval = stats.Wider(m.Interval, stats.MeanOf(stats.Sample{Values: p.diff, Cluster: p.inbox}).Interval)
 	}
 	return asEstimate(m)
+}
+
+// within cuts an interval to what can be: a share gains at most 1.
+func within(e Estimate, most float64) Estimate {
+	if e.Interval != nil {
+		e.Interval = &stats.Interval{Lo: max(-most, e.Interval.Lo), Hi: min(most, e.Interval.Hi)}
+	}
+	return e
 }
 
 // cluster says in words what intervals cluster by.

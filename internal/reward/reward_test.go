@@ -106,6 +106,21 @@ func TestNoVerdictIsNotZero(t *testing.T) {
 	}
 }
 
+// Rewards that are equal on paper are equal in bits.
+func TestEqualRewardsAreEqual(t *testing.T) {
+	set, err := Load("sum.yaml", strings.NewReader("terms: {found: 0.1, read: 0.2, ids: 0.3}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := play(traj.Answered, 2, traj.Verdict{}, nil, call(0, "search_emails", "", "g"), call(1, "read_email", "", "g"), call(1, "read_email", traj.ErrNoSuchMail))
+	ids := play(traj.Answered, 2, traj.Verdict{}, nil)
+	set.Score(both)
+	set.Score(ids)
+	if *both.Reward != *ids.Reward {
+		t.Errorf("%v and %v, want equal", *both.Reward, *ids.Reward)
+	}
+}
+
 func TestBinary(t *testing.T) {
 	set, err := Builtin("binary")
 	if err != nil {

@@ -130,5 +130,10 @@ func (s *Set) Score(row *traj.Scored) {
 		row.RewardTerms[t.Name] = x
 		total += x
 	}
+	total = math.Round(total*precision) / precision
 	row.Reward = &total
 }
+
+// precision is how exact rewards are: so much that nothing is lost, and not so
+// much that .1+.2 and .3 differ, which would give a group without spread one.
+const precision = 1e12
