@@ -248,8 +248,7 @@ func TestLengthIsThatOfTheLastTurn(t *testing.T) {
 	var turns []Turn
 	history := []int32{1}
 	for i := range 6 {
-		sampled := make([]int32, thoughts)
-		sampled = append(sampled, int32(100+i))
+		sampled := append(slices.Repeat([]int32{9}, thoughts), int32(100+i))
 		turns = append(turns, Turn{Prompt: slices.Clone(history), Sampled: sampled})
 		history = append(history, int32(100+i), 2)
 	}

@@ -77,7 +77,7 @@ func save(dir string, c Contents) (m Manifest, err error) {
 	if err != nil {
 		return m, err
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { _ = os.RemoveAll(tmp) }() // gone where all went well
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return m, err
 	}

@@ -102,8 +102,9 @@ func (v valueType) width() int {
 		return 4
 	case typeU64, typeI64, typeF64, typeString:
 		return 8
+	default: // lists, and what is unknown
+		return 0
 	}
-	return 0
 }
 
 func (d *decoder) value(v valueType) (any, error) {

@@ -44,15 +44,6 @@ func fromAlphabet(token string) (raw string, ok bool) {
 	return sb.String(), true
 }
 
-// toAlphabet writes raw bytes in the alphabet.
-func toAlphabet(raw string) string {
-	var sb strings.Builder
-	for i := range len(raw) {
-		sb.WriteRune(alphabet[raw[i]])
-	}
-	return sb.String()
-}
-
 // ByteTokens returns the tokens of the 256 bytes, in the order of bytes.
 func ByteTokens() []string {
 	tokens := make([]string, len(alphabet))

@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -118,7 +119,7 @@ func (f *file) vocab() (v Vocab, err error) {
 		return v, err
 	}
 	if f.Decoder == nil || f.Decoder.Type != "ByteLevel" {
-		return v, fmt.Errorf("decoder: want ByteLevel")
+		return v, errors.New("decoder: want ByteLevel")
 	}
 	if v.Tokens, err = f.tokens(); err != nil {
 		return v, err
@@ -146,11 +147,11 @@ func (m *model) check() error {
 	case m.Dropout != nil && *m.Dropout != 0:
 		return fmt.Errorf("model.dropout %v: want none", *m.Dropout)
 	case m.Prefix != nil && *m.Prefix != "" || m.Suffix != nil && *m.Suffix != "":
-		return fmt.Errorf("model: continuing_subword_prefix and end_of_word_suffix must be empty")
+		return errors.New("model: continuing_subword_prefix and end_of_word_suffix must be empty")
 	case m.ByteFallback:
-		return fmt.Errorf("model.byte_fallback: only byte-level vocabularies are supported")
+		return errors.New("model.byte_fallback: only byte-level vocabularies are supported")
 	case m.FuseUnk && m.Unknown != nil:
-		return fmt.Errorf("model.fuse_unk: want false")
+		return errors.New("model.fuse_unk: want false")
 	}
 	return nil
 }
@@ -199,7 +200,7 @@ func (c *component) plainByteLevel() bool { return c.Type == "ByteLevel" && !isT
 
 func (c *component) split() (Split, error) {
 	if c == nil {
-		return 0, fmt.Errorf("pre_tokenizer: missing; want ByteLevel or a sequence that ends with it")
+		return 0, errors.New("pre_tokenizer: missing; want ByteLevel or a sequence that ends with it")
 	}
 	parts := c.PreTokenizers
 	if c.Type != "Sequence" {
@@ -208,7 +209,7 @@ func (c *component) split() (Split, error) {
 	// use_regex is true where it is absent.
 	last := len(parts) - 1
 	if last < 0 || !parts[last].plainByteLevel() {
-		return 0, fmt.Errorf("pre_tokenizer: want ByteLevel without prefix space at its end")
+		return 0, errors.New("pre_tokenizer: want ByteLevel without prefix space at its end")
 	}
 	regex := parts[last].UseRegex == nil || *parts[last].UseRegex
 	switch {
@@ -219,7 +220,7 @@ func (c *component) split() (Split, error) {
 	case last == 1 && !regex && parts[0].Type == "Split" && parts[0].Behavior == "Isolated" && !isTrue(parts[0].Invert) && parts[0].Pattern != nil:
 		return splitOfPattern(parts[0].Pattern.Regex)
 	}
-	return 0, fmt.Errorf("pre_tokenizer: this sequence is not supported; want that of GPT-2, SmolLM, Qwen2 or Llama 3")
+	return 0, errors.New("pre_tokenizer: this sequence is not supported; want that of GPT-2, SmolLM, Qwen2 or Llama 3")
 }
 
 func splitOfPattern(regex string) (Split, error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"agentmill/internal/checkpoint"
@@ -118,6 +119,6 @@ func Write(dir string, run uint64) (checkpoint.Manifest, error) {
 	}
 	return checkpoint.Save(dir, checkpoint.Contents{
 		Parent: parent, Tensors: Tensors(c, run),
-		Manifest: checkpoint.Manifest{Method: "random", Updated: true, Flags: map[string]string{"seed": fmt.Sprint(run)}},
+		Manifest: checkpoint.Manifest{Method: "random", Updated: true, Flags: map[string]string{"seed": strconv.FormatUint(run, 10)}},
 	})
 }
