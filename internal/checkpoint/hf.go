@@ -16,7 +16,7 @@ import (
 // gets unchanged, where they exist.
 var carried = []string{
 	tokenizerConfigFile, "special_tokens_map.json", "generation_config.json",
-	"chat_template.jinja", "vocab.json", "merges.txt",
+	templateFile, "vocab.json", "merges.txt",
 }
 
 // loadHF opens a folder in Hugging Face layout.

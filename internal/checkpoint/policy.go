@@ -49,6 +49,7 @@ const (
 	configFile          = "config.json"
 	tokenizerFile       = "tokenizer.json"
 	tokenizerConfigFile = "tokenizer_config.json"
+	templateFile        = "chat_template.jinja"
 )
 
 // Open opens the policy in folder dir, and checks its weights' hash.
@@ -135,10 +136,14 @@ func (p *Policy) context(name string, err error) error {
 	return fmt.Errorf("read %s: %w", p.path(name), err)
 }
 
-// ChatTemplate returns the Jinja template of tokenizer_config.json, "" if none.
+// ChatTemplate returns the Jinja template of chat_template.jinja or of
+// tokenizer_config.json, "" if there is none.
 func (p *Policy) ChatTemplate() string {
 	if p.Base != nil {
 		return p.Base.ChatTemplate()
+	}
+	if data := p.files[templateFile]; data != nil {
+		return string(data)
 	}
 	var c struct {
 		Template any `json:"chat_template"`
