@@ -98,6 +98,29 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestResultsAreHandedOnEarly: what is done does not wait for slow work behind it.
+func TestResultsAreHandedOnEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, wait := time.Now(), time.Duration(0)
+		err := Map(t.Context(), 3, numbers(20), func(_ context.Context, i, _ int) (int, error) {
+			if i == 0 {
+				time.Sleep(time.Second)
+			} else {
+				time.Sleep(time.Hour)
+			}
+			return 0, nil
+		}, func(i, _ int) error {
+			if i == 0 {
+				wait = time.Since(start)
+			}
+			return nil
+		})
+		if err != nil || wait > time.Second {
+			t.Errorf("the first result waited %v, want 1 s (error %v)", wait, err)
+		}
+	})
+}
+
 func TestEmpty(t *testing.T) {
 	if err := Map(t.Context(), 2, nil, func(context.Context, int, int) (int, error) { return 0, nil }, func(int, int) error { return nil }); err != nil {
 		t.Error(err)
