@@ -38,6 +38,7 @@ func (r *Result) HTML(w io.Writer, dress Page) error {
 	view := struct {
 		Page
 		*Result
+		Head        string
 		Lead, Foot  string
 		Grids       []htmlGrid
 		Accuracy    chart
@@ -49,7 +50,7 @@ func (r *Result) HTML(w io.Writer, dress Page) error {
 		Cards       []card
 		More        int
 	}{
-		Page: dress, Result: r, Lead: r.lead(), Foot: r.footnote(), Grids: htmlGrids(r.grids()),
+		Page: dress, Result: r, Head: r.headline(), Lead: r.lead(), Foot: r.footnote(), Grids: htmlGrids(r.grids()),
 		Accuracy: r.accuracyChart(), RewardChart: r.rewardChart(), Stack: r.stack(), Curve: r.curve(), Kinds: r.kinds(),
 	}
 	view.Cards, view.More = r.cards(dress.Rollouts)

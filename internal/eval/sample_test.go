@@ -45,10 +45,12 @@ func sampleRow(policy string, i, k, inboxes int, draw *rand.Rand) *traj.Scored {
 	r.Group = traj.GroupID(q.ID, r.Policy.Hash, 1)
 	r.ID = traj.RowID(r.Group, k, 0)
 	r.Messages = []chat.Message{
-		{Role: chat.System, Content: "You answer questions about a mailbox."}, {Role: chat.User, Content: q.Question},
+		{Role: chat.System, Content: "You answer questions about a mailbox."},
+		{Role: chat.User, Content: q.Question},
 		{Role: chat.Assistant, Content: "search audit plant"},
 		{Role: chat.User, Content: "17 2001-03-02 ann: Audit | The audit of the plant is on <March>\n21 2001-03-03 bob: Re: Audit | I thought so"},
-		{Role: chat.Assistant, Content: "read 17"}, {Role: chat.User, Content: "2001-03-02 from ann to all: Audit\nThe audit is planned as discussed."},
+		{Role: chat.Assistant, Content: "read 17"},
+		{Role: chat.User, Content: "2001-03-02 from ann to all: Audit\nThe audit is planned as discussed."},
 		{Role: chat.Assistant, Content: "answer March 3 | 17"},
 	}
 	r.Calls = []traj.Call{{Tool: "search_emails", Arguments: []byte(`{"keywords":["audit"]}`), IDs: q.MessageIDs}}

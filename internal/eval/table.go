@@ -33,8 +33,14 @@ func (r *Result) grids() []grid {
 func (r *Result) outcomes() grid {
 	g := grid{title: "What came of it"}
 	for _, c := range [][2]string{
-		{"policy", ""}, {"n", ""}, {"right", "% [95 %]"}, {"answerable", "% right"}, {"unanswerable", "% right"},
-		{"wrong", "% [95 %]"}, {"abstained", "%"}, {"no answer", "%"},
+		{"policy", ""},
+		{"n", ""},
+		{"right", "% [95 %]"},
+		{"answerable", "% right"},
+		{"unanswerable", "% right"},
+		{"wrong", "% [95 %]"},
+		{"abstained", "%"},
+		{"no answer", "%"},
 	} {
 		g.column(c[0], c[1])
 	}
@@ -61,8 +67,8 @@ func (r *Result) work() grid {
 		{"read", "% gold", func(p *Policy) string { return value(p.Read) }, true},
 		{"bad calls", "%", func(p *Policy) string { return percent(p.Bad) }, true},
 		{"turns", "", func(p *Policy) string { return fmt.Sprintf("%.1f", p.Turns) }, true},
-		{"prompt", "tokens", func(p *Policy) string { return fmt.Sprintf("%.0f", p.PromptTokens) }, true},
-		{"sampled", "tokens", func(p *Policy) string { return fmt.Sprintf("%.0f", p.CompletionTokens) }, true},
+		{"prompt", "tokens", func(p *Policy) string { return tokens(p.PromptTokens) }, true},
+		{"sampled", "tokens", func(p *Policy) string { return tokens(p.CompletionTokens) }, true},
 		{"time", "s", func(p *Policy) string { return seconds(p.Seconds) }, true},
 		{"cost", "$/1,000", func(p *Policy) string { return fmt.Sprintf("%.2f", p.USDPer1000) }, r.any(func(p *Policy) bool { return p.USDPer1000 > 0 })},
 		{"failed", "n", func(p *Policy) string { return fmt.Sprint(p.Failed) }, r.any(func(p *Policy) bool { return p.Failed > 0 })},
@@ -86,8 +92,14 @@ func (r *Result) any(is func(*Policy) bool) bool { return slices.ContainsFunc(r.
 func (r *Result) against(baseline string) grid {
 	g := grid{title: "Against " + baseline + ", question by question"}
 	for _, c := range [][2]string{
-		{"policy", ""}, {"questions", "n"}, {"right", "points [95 %]"}, {"won–lost", "questions"}, {"p", ""}, {"errors", "change"},
-		{"reward", "[95 %]"}, {"p", ""},
+		{"policy", ""},
+		{"questions", "n"},
+		{"right", "points [95 %]"},
+		{"won–lost", "questions"},
+		{"p", ""},
+		{"errors", "change"},
+		{"reward", "[95 %]"},
+		{"p", ""},
 	} {
 		g.column(c[0], c[1])
 	}
@@ -283,6 +295,14 @@ func pointsOf(e Estimate) string {
 // minus formats numbers with a minus sign that is as wide as a plus.
 func minus(format string, args ...any) string {
 	return strings.ReplaceAll(fmt.Sprintf(format, args...), "-", "−")
+}
+
+// tokens leaves policies without tokens blank.
+func tokens(n float64) string {
+	if n == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f", n)
 }
 
 func seconds(s float64) string {
