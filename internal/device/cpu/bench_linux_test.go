@@ -95,3 +95,30 @@ func BenchmarkInputGrad(b *testing.B) {
 func BenchmarkWeightGrad(b *testing.B) {
 	benchProducts(b, func(be *Backend, y, x, wm device.Mat, _ device.Weight) { be.LinearWeightGrad(wm, y, x) })
 }
+
+// BenchmarkCold runs products of a few rows with weights that come from memory,
+// as decoding does.
+func BenchmarkCold(b *testing.B) {
+	const out, in, count = 3072, 576, 16
+	for _, path := range Paths()[:1] {
+		for _, d := range []device.DType{device.F32, device.BF16} {
+			for _, m := range []int{1, 4, 8, 12, 24, 32} {
+				b.Run(fmt.Sprintf("path=%s/dtype=%d/M=%d", path, d, m), func(b *testing.B) {
+					be := open(b, 1, path)
+					defer be.Close()
+					x, y, wm := be.mats(m, in, out)
+					var w [count]device.Weight
+					for i := range w {
+						w[i] = be.NewWeight(out, in, d)
+						be.SetWeight(w[i], wm.Buf)
+					}
+					compare(b, be.k, count*2*float64(m)*in*out, func() {
+						for _, w := range w {
+							be.Linear(y, x, w, false)
+						}
+					})
+				})
+			}
+		}
+	}
+}

@@ -26,6 +26,8 @@ type cache struct {
 // firstPositions is how many positions a cache has room for at first.
 const firstPositions = 512
 
+var _ device.PrefixCache = (*cache)(nil)
+
 // NewCache makes room for capacity positions: for few at first, for more when
 // they come, since most sequences stay far below their limit.
 func (b *Backend) NewCache(layers, capacity int, s device.AttentionShape) device.Cache {
@@ -50,6 +52,19 @@ func (c *cache) Advance(n int) { c.n += n }
 
 // Truncate forgets positions from n on.
 func (c *cache) Truncate(n int) { c.n = min(c.n, n) }
+
+// CopyPrefix makes c, which is empty, hold the first n positions of from.
+func (c *cache) CopyPrefix(from device.Cache, n int) {
+	src := from.(*cache)
+	c.grow(n)
+	keys, values := c.shape.sizes(panels(n, c.shape.nr) * c.shape.nr)
+	for i := range c.shape.layers * c.shape.heads {
+		to, own := c.at(0, i), src.at(0, i)
+		copy(to.keys[:keys], own.keys)
+		copy(to.values[:values], own.values)
+	}
+	c.n = n
+}
 
 // Free gives the memory back to the backend.
 func (c *cache) Free() {

@@ -116,9 +116,19 @@ func xmm(n int) string {
 	return fmt.Sprint("X", n)
 }
 
+// prefetch is how many bytes of a panel are fetched ahead, over the borders of
+// pages and panels, where the processor does not look by itself. Measured with
+// weights from memory: 8 rows of bfloat16 go from 48 to 88 % of the peak, of
+// float32 from 38 to 48 %; 4 and 32 KB do the same within the noise.
+const prefetch = 8192
+
 // loadB loads two registers of b, widening bfloat16 pairs: the upper halves are
 // the first columns, the lower halves the others.
 func (g *gen) loadB(half bool) {
+	g.op("PREFETCHT0 %d(%s)", prefetch, regB)
+	if !half && g.wide() {
+		g.op("PREFETCHT0 %d(%s)", prefetch+64, regB)
+	}
 	if !half {
 		g.op("VMOVUPS (%s), %s", regB, g.b(0))
 		g.op("VMOVUPS %d(%s), %s", g.bytes(), regB, g.b(1))
