@@ -67,6 +67,14 @@ type Cache interface {
 	Free()
 }
 
+// A PrefixCache can begin as another sequence of the same device began. It is
+// optional; the keys and values copied are those that would be computed again.
+type PrefixCache interface {
+	Cache
+	// CopyPrefix makes the cache, which is empty, hold the first n positions of from.
+	CopyPrefix(from Cache, n int)
+}
+
 // A Seq is one sequence of a ragged batch: its rows are Start to Start+Len.
 // With a Cache its keys are those held there followed by its own rows (which
 // the attention operator appends); without, its own rows alone.

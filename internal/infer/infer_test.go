@@ -90,7 +90,7 @@ func start(t *testing.T, change func(*infer.Config)) *infer.Engine {
 func config() model.Config {
 	return model.Config{
 		ModelType: "llama", VocabSize: vocab, HiddenSize: 16, IntermediateSize: 20, NumHiddenLayers: 2,
-		NumAttentionHeads: 4, NumKeyValueHeads: 2, HeadDim: 4, MaxPositionEmbeddings: 64,
+		NumAttentionHeads: 4, NumKeyValueHeads: 2, HeadDim: 4, MaxPositionEmbeddings: 96,
 		RMSNormEps: 1e-5, RopeTheta: 10000, HiddenAct: "silu",
 	}
 }
@@ -123,7 +123,8 @@ var samplings = []traj.Sampling{
 	{Temperature: 1}, {Temperature: 0.7, TopP: 0.8}, {Temperature: 1.3, TopK: 4}, {}, {Temperature: 1, TopK: 5, TopP: 0.9},
 }
 
-// playAll plays 20 attempts at once.
+// playAll plays 20 attempts at once. Their prompts begin alike, which lets them
+// share keys and values.
 func playAll(t *testing.T, e *infer.Engine) ([]agent.Trace, [][]agent.Reply) {
 	t.Helper()
 	const attempts = 20
@@ -132,7 +133,7 @@ func playAll(t *testing.T, e *infer.Engine) ([]agent.Trace, [][]agent.Reply) {
 	var wg sync.WaitGroup
 	for i := range attempts {
 		wg.Go(func() {
-			prompt := strings.Repeat("abc", i%4+1)
+			prompt := strings.Repeat("abcde", 5) + strings.Repeat("fgh", i%4)
 			traces[i], replies[i], errs[i] = play(e, task(uint64(i), prompt, samplings[i%len(samplings)]), 3)
 		})
 	}

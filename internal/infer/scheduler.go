@@ -1,14 +1,17 @@
 package infer
 
 import (
+	"slices"
+
 	"agentmill/internal/device"
 	"agentmill/internal/model"
 )
 
-// A job is what the scheduler is asked for: a turn to play, or something to run
-// between two steps.
+// A job is what the scheduler is asked for: a turn to play, a session to end, or
+// something to run between two steps.
 type job struct {
 	turn *turn
+	end  *session
 	run  func()
 }
 
@@ -17,6 +20,7 @@ type scheduler struct {
 	engine  *Engine
 	model   model.Model
 	sampler *sampler
+	live    []*session // those with a cache, in the order of their first turns
 	active  []*turn
 	ready   []*turn // those of this step that are up to date
 	batch   model.Batch
@@ -60,14 +64,28 @@ func (s *scheduler) collect() bool {
 }
 
 func (s *scheduler) accept(j job) {
-	if j.run != nil {
+	switch {
+	case j.run != nil:
 		j.run()
-		return
+	case j.end != nil:
+		s.end(j.end)
+	default:
+		own := j.turn.session
+		if own.cache == nil {
+			own.cache = s.model.NewCache(s.engine.cfg.Context)
+			s.live = append(s.live, own)
+		}
+		own.playing = true
+		s.active = append(s.active, j.turn)
 	}
-	if j.turn.session.cache == nil {
-		j.turn.session.cache = s.model.NewCache(s.engine.cfg.Context)
+}
+
+// end frees what a session holds.
+func (s *scheduler) end(own *session) {
+	if i := slices.Index(s.live, own); i >= 0 {
+		s.live = slices.Delete(s.live, i, i+1)
+		own.cache.Free()
 	}
-	s.active = append(s.active, j.turn)
 }
 
 // dropCancelled ends the turns nobody waits for.
@@ -93,6 +111,49 @@ func (s *scheduler) step() {
 	s.keep(func(t *turn) bool { return t.err == nil && !t.over })
 }
 
+// minShared is the shortest beginning worth waiting for: copying it costs a
+// hundredth of running it, waiting costs a step.
+const minShared = 16
+
+// share lets a session that has not run yet begin with the keys and values of
+// another one whose prompt begins in the same way. It reports whether to wait
+// for those: for one step, as sessions wait only for older ones.
+func (s *scheduler) share(own *session) (wait bool) {
+	dst, ok := own.cache.(device.PrefixCache)
+	if !ok || own.cached > 0 {
+		return false
+	}
+	donor, n := s.donor(own)
+	switch {
+	case n < minShared:
+		return false
+	case donor.cached >= n:
+		dst.CopyPrefix(donor.cache, n)
+		own.cached = n
+		return false
+	}
+	return donor.playing
+}
+
+// donor is the session before own with the longest common beginning. At least
+// one token of own's prompt is left to be run.
+func (s *scheduler) donor(own *session) (best *session, n int) {
+	for _, d := range s.live {
+		if d == own {
+			break
+		}
+		limit := min(len(d.prompt), len(own.prompt)-1)
+		common := 0
+		for common < limit && d.prompt[common] == own.prompt[common] {
+			common++
+		}
+		if common > n {
+			best, n = d, common
+		}
+	}
+	return best, n
+}
+
 // assemble fills the batch: first the turns that decode, one token each, then
 // chunks of prompts, as far as the step has room.
 func (s *scheduler) assemble() {
@@ -105,7 +166,7 @@ func (s *scheduler) assemble() {
 		}
 	}
 	for _, t := range s.active {
-		if len(t.pending()) > 1 {
+		if len(t.pending()) > 1 && !s.share(t.session) {
 			s.add(t)
 		}
 	}
@@ -139,6 +200,7 @@ func (s *scheduler) keep(on func(*turn) bool) {
 		if on(t) {
 			kept = append(kept, t)
 		} else {
+			t.session.playing = false
 			close(t.done)
 		}
 	}

@@ -22,14 +22,17 @@ type session struct {
 	limit    int // most tokens a turn
 	close    sync.Once
 
+	prompt  []int32 // the first of tokens; never changed
 	tokens  []int32 // all tokens so far, T1 of package traj
 	trained []bool
 	logp    []float32
 	full    []float32
 	sampled int // length up to the token sampled last
 
-	cache  device.Cache
-	cached int // tokens whose keys and values cache holds
+	// Of the scheduler alone, but that cached may be read between turns.
+	cache   device.Cache
+	cached  int // tokens whose keys and values cache holds
+	playing bool
 }
 
 func newSession(e *Engine, task agent.Task) *session {
@@ -40,7 +43,8 @@ func newSession(e *Engine, task agent.Task) *session {
 	if s.limit <= 0 {
 		s.limit = e.cfg.Context
 	}
-	s.observe(e.cfg.Codec.EncodePrompt(task.Prompt, task.Tools))
+	s.prompt = e.cfg.Codec.EncodePrompt(task.Prompt, task.Tools)
+	s.observe(s.prompt)
 	return s
 }
 
@@ -93,12 +97,7 @@ func (s *session) Trace() agent.Trace {
 func (s *session) Close() error {
 	s.close.Do(func() {
 		// An engine that is closed has freed the cache.
-		_ = s.engine.post(context.Background(), job{run: func() {
-			if s.cache != nil {
-				s.cache.Free()
-				s.cache = nil
-			}
-		}})
+		_ = s.engine.post(context.Background(), job{end: s})
 		<-s.engine.slots
 	})
 	return nil

@@ -43,6 +43,7 @@ func (f Family) run(t *testing.T) {
 	t.Run("full gradients equal finite differences", f.testFullGrad)
 	t.Run("adapter gradients equal finite differences", f.testLoRAGrad)
 	t.Run("prefill, single steps and batches give the same bits", f.testSameBits)
+	t.Run("a copied beginning gives the same bits", f.testPrefix)
 	t.Run("scores equal the logits' bits", f.testScores)
 	t.Run("packing does not change gradients", f.testPacking)
 	t.Run("many targets go through the head in chunks", f.testChunks)
@@ -303,6 +304,34 @@ func (f Family) testSameBits(t *testing.T) {
 			equalBits(t, fmt.Sprintf("dtype %d, sample %d alone", dtype, i), logitsOf(m, []model.Sample{s}, 100)[0], want[i])
 		}
 	}
+}
+
+func (f Family) testPrefix(t *testing.T) {
+	m := f.open(t, model.Options{})
+	s := f.samples()[0]
+	for n := 1; n < len(s.IDs); n++ {
+		first, second := m.NewCache(len(s.IDs)), m.NewCache(len(s.IDs))
+		shared, ok := second.(device.PrefixCache)
+		if !ok {
+			t.Skip("this backend's caches cannot be copied")
+		}
+		row := []int32{int32(len(s.IDs) - 1)}
+		whole := &model.Batch{IDs: s.IDs, Positions: positions(0, len(s.IDs)), Rows: row, Seqs: []device.Seq{{Len: len(s.IDs), Cache: first}}}
+		want := download(m, m.Logits(whole).Buf)
+		shared.CopyPrefix(first, n)
+		rest := &model.Batch{IDs: s.IDs[n:], Positions: positions(n, len(s.IDs)), Rows: []int32{row[0] - int32(n)}, Seqs: []device.Seq{{Len: len(s.IDs) - n, Cache: shared}}}
+		equalBits(t, fmt.Sprintf("%d tokens copied", n), download(m, m.Logits(rest).Buf), want)
+		first.Free()
+		second.Free()
+	}
+}
+
+func positions(from, to int) []int32 {
+	var p []int32
+	for i := from; i < to; i++ {
+		p = append(p, int32(i))
+	}
+	return p
 }
 
 func equalBits(t *testing.T, name string, got, want []float32) {

@@ -1,0 +1,51 @@
+package infer
+
+import (
+	"testing"
+
+	"agentmill/internal/device"
+)
+
+// A lender counts what is copied to it.
+type lender struct {
+	device.Cache
+	from   device.Cache
+	copied int
+}
+
+func (l *lender) CopyPrefix(from device.Cache, n int) { l.from, l.copied = from, n }
+
+func numbers(n int, last ...int32) []int32 {
+	ids := make([]int32, n)
+	for i := range ids {
+		ids[i] = int32(i)
+	}
+	return append(ids, last...)
+}
+
+func TestShare(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		older  *session
+		prompt []int32
+		copied int
+		wait   bool
+	}{
+		{"the same question again: all but one token", &session{prompt: numbers(30), cached: 30}, numbers(30), 29, false},
+		{"another question in the same mailbox", &session{prompt: numbers(20, 7, 7), cached: 40}, numbers(20, 8, 8, 8), 20, false},
+		{"too little in common", &session{prompt: numbers(minShared-1, 7), cached: 40}, numbers(minShared-1, 8), 0, false},
+		{"the older one is on its way", &session{prompt: numbers(30), cached: 10, playing: true}, numbers(30), 0, true},
+		{"the older one stopped on its way", &session{prompt: numbers(30), cached: 10}, numbers(30), 0, false},
+	} {
+		cache := &lender{}
+		tt.older.cache = &lender{}
+		own := &session{prompt: tt.prompt, cache: cache}
+		s := &scheduler{live: []*session{tt.older, own, {prompt: numbers(99), cached: 99}}}
+		if wait := s.share(own); wait != tt.wait || cache.copied != tt.copied || own.cached != tt.copied {
+			t.Errorf("%s: copied %d, cached %d, wait %v: want %d, %v", tt.name, cache.copied, own.cached, wait, tt.copied, tt.wait)
+		}
+		if tt.copied > 0 && cache.from != tt.older.cache {
+			t.Errorf("%s: copied from another session", tt.name)
+		}
+	}
+}
