@@ -97,8 +97,8 @@ func Answers(have, want Kind) bool {
 		return have == Place
 	case Person:
 		return have == Org
-	case Quantity:
-		return have == Duration
+	case Decision:
+		return have == Org || have == Person
 	}
 	return false
 }

@@ -16,7 +16,7 @@ func set(s string) map[string]bool {
 
 // units can stand after "per" or "a" in an amount.
 var units = set(`unit units pallet pallets ton tons barrel barrels month year week day hour night head person
-	seat share foot acre mile pound gallon case box crate carton drum copy license licence user line desk
+	seat share foot acre mile pound gallon case box crate carton drum copy truck night case slot license licence user line desk
 	page mmbtu mwh kwh square truckload container load trip piece sheet room ticket bottle crew shift set
 	meter metre kilo therm call minute visit word quarter annum plate guest employee bag roll`)
 
@@ -74,8 +74,8 @@ var notNames = set(`Monday Tuesday Wednesday Thursday Friday Saturday Sunday Jan
 const placeHead = `(?:Hotel|Inn|Grill|Grille|Cafe|Café|Restaurant|Center|Centre|Hall|Tower|Building|Plaza|Airport|Park|Warehouse|Terminal|Club|Library|Lodge|Church|School|Bistro|House|Diner|Museum|Arena|Stadium|Theater|Theatre|Hospital|Clinic|College|University|Yard|Depot|Garage|Kitchen|Tavern|Steakhouse|Brewery|Pavilion|Auditorium|Gallery|Marina|Annex|Campus|Station|Resort|Market|Gym|Field|Room & Bar|Pub|Bakery|Ballroom|Harbor|Pier \d+|Dock \d+|Gate [A-Z]?\d+)`
 
 var (
-	placeRE = regexp.MustCompile(`\b(?:[Tt]he[ \t])?(?:[A-Z][A-Za-z'’]+[ \t](?:(?:and|&|of|on)[ \t])?){1,3}` + placeHead + `\b(?:[ \t]on[ \t][A-Z][a-z]+[ \t](?:Street|Avenue|Road))?|\b(?:the )?(?:front lobby|main lobby|lobby|cafeteria|loading dock|parking garage|mail room|break room|auditorium|boardroom|visitor center|reception desk|front desk|guard house|security desk|supply room|copy room|north entrance|south entrance|east entrance|west entrance|rear entrance|training center|board room)\b(?: on the [a-z0-9]+ floor)?|\b(?:Dock|Pier|Gate|Bay|Terminal|Platform)[ \t][A-Z]?\d{1,3}\b`)
-	orgRE   = regexp.MustCompile(`\b(?:[A-Z][A-Za-z'’&-]+[ \t](?:(?:and|&|of)[ \t])?){1,3}(?:Inc\b\.?|LLC|L\.L\.C\.|LLP|Corp\b\.?|Corporation|Ltd\b\.?|Company|Partners|Freight|Bank|Associates|Systems|Logistics|Supply|Consulting|Insurance|Electric|Industries|Services|Solutions|Airlines|Airways|Air|Catering|Staffing|Movers|Printing|Press|Software|Labs|Laboratories|Group|Capital|Holdings|Energy|Pipeline|Power|Gas|Steel|Chemical|Motors|Rentals|Travel|Cleaning|Security|Telecom|Networks|Foods|Trucking|Couriers|Courier|Brothers|Bros\.?|& Sons|& Co\.?|Roofing|Plumbing|Landscaping|Interiors|Architects|Engineering|Credit Union|Brokers|Packaging|Fabrication|Metals|Instruments|Controls|Paper|Plastics)(?:[^A-Za-z]|$)`)
+	placeRE = regexp.MustCompile(`\b(?:[Tt]he` + sp + `)?(?:[A-Z][A-Za-z'’]+` + sp + `(?:(?:and|&|of|on)` + sp + `)?){1,3}` + placeHead + `\b(?:[ \t]on[ \t][A-Z][a-z]+[ \t](?:Street|Avenue|Road))?|\b(?:the )?(?:front lobby|main lobby|lobby|cafeteria|loading dock|parking garage|mail room|break room|auditorium|boardroom|visitor center|reception desk|front desk|guard house|security desk|supply room|copy room|north entrance|south entrance|east entrance|west entrance|rear entrance|training center|board room)\b(?: on the [a-z0-9]+ floor)?|\b(?:Dock|Pier|Gate|Bay|Terminal|Platform)[ \t][A-Z]?\d{1,3}\b`)
+	orgRE   = regexp.MustCompile(`\b(?:[A-Z][A-Za-z'’&-]+` + sp + `(?:(?:and|&|of)` + sp + `)?){1,3}(?:Inc\b\.?|LLC|L\.L\.C\.|LLP|Corp\b\.?|Corporation|Ltd\b\.?|Company|Partners|Freight|Bank|Associates|Systems|Logistics|Supply|Consulting|Insurance|Electric|Industries|Services|Solutions|Airlines|Airways|Air|Catering|Staffing|Movers|Printing|Press|Software|Labs|Laboratories|Group|Capital|Holdings|Energy|Pipeline|Power|Gas|Steel|Chemical|Motors|Rentals|Travel|Cleaning|Security|Telecom|Networks|Foods|Trucking|Couriers|Courier|Brothers|Bros\.?|& Sons|& Co\.?|Roofing|Plumbing|Landscaping|Interiors|Architects|Engineering|Credit Union|Brokers|Packaging|Fabrication|Metals|Instruments|Controls|Paper|Plastics)\b`)
 
 	// personRE matches one capitalised word; person looks further.
 	personRE = regexp.MustCompile(`\b[A-Z][a-z]+\b`)
@@ -103,6 +103,27 @@ func person(text string, s *Span) bool {
 	}
 	s.End += len(m)
 	return m != "" || !ambiguousName[first]
+}
+
+// alone refuses a name that only describes the noun after it: "the Tulsa yard".
+func alone(text string, s *Span) bool {
+	rest := text[s.End:]
+	if rest == "" || rest[0] != ' ' && rest[0] != '\n' {
+		return true
+	}
+	next := strings.ToLower(strings.TrimRight(firstWord(strings.TrimLeft(rest, " \t\n")), ",.;:!?"))
+	if next == "" || !('a' <= rest[1] && rest[1] <= 'z') {
+		return true
+	}
+	_, verb := verbs[next]
+	_, aux := auxiliaries[next]
+	return verb || aux || prepositions[next] || breaks[next] || adverbs[next] || determiners[next] || next == "and" || next == "or" || next == "early" || next == "late" || next == "next" || next == "last" || next == "there" || next == "today" || next == "tomorrow"
+}
+
+func firstWord(s string) string {
+	w, _, _ := strings.Cut(s, " ")
+	w, _, _ = strings.Cut(w, "\n")
+	return w
 }
 
 // ambiguousName are given names that alone are more often something else.

@@ -83,6 +83,7 @@ var patterns = []pattern{
 	{Phone, regexp.MustCompile(`\+\d{1,3}(?:[ -]\d{1,4}){2,5}|011(?:-\d{1,4}){2,5}`), nil},
 	{Phone, regexp.MustCompile(`(?:(?i:ext\.?|extension)[ \t]|\bx)(\d-?\d{3,4})`), nil},
 	{Phone, regexp.MustCompile(`\b\d{3}-\d{4}\b`), notPartOfNumber},
+	{Flight, regexp.MustCompile(`\b[Ff]light[ \t](?:is|was|will be)[ \t]([A-Z]{2}[ \t]?\d{2,4})\b`), nil},
 	{Flight, regexp.MustCompile(`\b[Ff]lights?[ \t](?:number[ \t]|no\.?[ \t]|#)?((?:[A-Z]{2}[ \t]?)?\d{2,4})\b`), nil},
 	{Date, regexp.MustCompile(monthDay), notMay},
 	{Date, regexp.MustCompile(`(?:` + weekday + `,?` + sp + `)(?:the` + sp + `)?` + dayNum), ordinalOrLongDay},
@@ -93,7 +94,7 @@ var patterns = []pattern{
 	{Date, regexp.MustCompile(`\b(?:next|this|last|the following)` + sp + longDay + `\b`), nil},
 	{Date, regexp.MustCompile(`\b(?:on|by|for|to|until|before|from|in|during|since|through|of|is|was)` + sp + `((?:mid-|early |late )?(?:January|February|March|April|June|July|August|September|October|November|December)|next (?:week|month|quarter|year))\b`), nil},
 	{Date, regexp.MustCompile(`\bthe \d{1,2}(?:st|nd|rd|th)\b`), notFloor},
-	{Time, regexp.MustCompile(`\b(?:(?:1[0-2]|0?[1-9])(?::[0-5]\d)?|` + anyClock + `)[ \t]?(?:-|–|to|until|and)[ \t]?` + anyClock), rangeOfTimes},
+	{Time, regexp.MustCompile(`\b(?:(?:1[0-2]|0?[1-9])(?::[0-5]\d)?|` + anyClock + `)` + ws + `(?:-|–|to|until|and)` + ws + anyClock), rangeOfTimes},
 	{Time, regexp.MustCompile(`\b` + anyClock), notRatio},
 	{Date, regexp.MustCompile(`\b` + longDay + `(?:` + sp + `(?:morning|afternoon|evening|night))?\b`), nil},
 	{Amount, regexp.MustCompile(`(?:US|USD|CAD|EUR)?[ \t]?[$€£][ \t]?` + number + `(?:[ \t]?(?:million|billion|thousand|MM|mm|[MKkB]|bn)\b)?(?:(?: per |/| an? )(?:square foot|[A-Za-z]+))?`), trimPer},
@@ -101,18 +102,20 @@ var patterns = []pattern{
 	{Percentage, regexp.MustCompile(`\b` + number + `(?:[ \t]?%|` + sp + `percent(?:age points?)?\b|` + sp + `per cent\b)`), nil},
 	{Percentage, regexp.MustCompile(`\b` + small + sp + `percent\b`), nil},
 	{Address, regexp.MustCompile(`\b\d{1,5}[ \t](?:(?:North|South|East|West|N\.|S\.|E\.|W\.)[ \t])?(?:[A-Z0-9][A-Za-z0-9.'-]*[ \t]){1,3}?(?:Street|St\b\.?|Avenue|Ave\b\.?|Road|Rd\b\.?|Drive|Dr\b\.?|Lane|Ln\b\.?|Boulevard|Blvd\b\.?|Way|Court|Ct\b\.?|Parkway|Pkwy\b\.?|Square|Terrace|Highway)(?:,?[ \t](?:Suite|Ste\.?|Apt\.?|Unit|Floor)[ \t][A-Za-z0-9-]+)?`), nil},
-	{Room, regexp.MustCompile(`\b(?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)[ \t])?[Rr]oom[ \t](?:[A-Z]?-?\d+[A-Z]?\d*|[A-Z]\b)`), nil},
+	{Room, regexp.MustCompile(`\b(?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)` + sp + `)?[Rr]oom` + sp + `(?:[A-Z]?-?\d+[A-Z]?\d*|[A-Z]\b)`), nil},
 	{Room, regexp.MustCompile(`\b(?:EB|ECS|ECN)[ \t-]?[A-Z]?\d[A-Z0-9]{1,5}\b`), nil},
-	{Room, regexp.MustCompile(`\b(?:[Tt]he[ \t])?` + capWord + `(?:[ \t]` + capWord + `)?[ \t](?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)[ \t])?[Rr]oom\b`), notDining},
+	{Room, regexp.MustCompile(`\b(?:[Tt]he` + sp + `)?` + capWord + `(?:[ \t]` + capWord + `)?` + sp + `(?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)` + sp + `)?[Rr]oom\b`), notDining},
 	{Room, regexp.MustCompile(`\b(?:[Tt]he[ \t])?(?:\d{1,2}(?:st|nd|rd|th)|ground|first|second|third|fourth|fifth)[ -][Ff]loor(?:[ \t](?:conference room|boardroom|training room|kitchen|lounge))?\b`), nil},
 	{Duration, regexp.MustCompile(`\b(?:` + number + `|` + small + `|(?:one|an?)(?: and a half)?|half an)(?:(?: to |-| or )(?:` + number + `|` + small + `))?[ -](?:(?:business|working|calendar|full)[ -])?(?:minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|months?|years?)\b`), plainDuration},
 	{Code, regexp.MustCompile(`\b(?i:code|pin|password|passcode|number|no\.|ticket|case|invoice|confirmation|order|reference|locator|ref|policy|claim|badge|docket|account|serial number)(?:[ \t](?:number|code|no\.))?(?:[ \t](?:is|was|will be|are)(?:[ \t]now)?|:)?[ \t](?:#[ \t]?)?([A-Z0-9]+(?:-[A-Z0-9]+)*)\b`), codeLike},
+	{Code, regexp.MustCompile(`\b(?i:code|pin|password|passcode|number|combination|locator|reference)(?: [A-Za-z'-]+){1,8}?[ \t](?:is|was|to|has the number)(?:[ \t]now)?[ \t]([A-Z0-9]+(?:-[A-Z0-9]+)*)\b`), codeLike},
+	{Code, regexp.MustCompile(`\b(?:temporary |new |initial )?(?:[Pp]assword|[Ll]ogin)(?: [A-Za-z'-]+){0,6}?[ \t](?:is|was|:)[ \t]([A-Za-z0-9]*\d[A-Za-z0-9]*)\b`), codeLike},
 	{Code, regexp.MustCompile(`\b[A-Z]{1,4}-\d{2,7}(?:-[A-Z0-9]+)*\b`), nil},
 	{Code, regexp.MustCompile(`\b[A-Z0-9]{5,8}\b`), mixed},
 	{Place, placeRE, nil},
-	{Org, orgRE, nil},
+	{Org, orgRE, alone},
 	{Person, personRE, person},
-	{Place, cityRE, nil},
+	{Place, cityRE, alone},
 	{Quantity, regexp.MustCompile(`\b(?:` + number + `|` + small + `|a dozen|half a dozen)(?:[ \t](?:` + qualifiers + `))?` + sp + `(?:[a-z]+[ \t])?` + counted + `\b`), nil},
 	{Quantity, regexp.MustCompile(`\b(?:` + number + `|` + small + `)[ \t][a-z]+s\b`), countedNoun},
 }
@@ -124,9 +127,10 @@ const qualifiers = `new|more|additional|full|extra|of the|signed|spare|used|open
 const counted = `(?:people|seats|pallets|boxes|copies|units|tons|barrels|crates|cases|laptops|desks|chairs|monitors|phones|tickets|rooms|parking spaces|spaces|badges|licenses|licences|seats|cartons|drums|trucks|truckloads|containers|valves|pumps|meters|panels|servers|trainees|interns|engineers|analysts|candidates|guests|attendees|pages|samples|sets|rolls|gallons|pounds|feet|miles|square feet|acres|shares|invoices|orders|sites|stores|switches|printers|headsets|cables|bottles|trays|lunches|sandwiches|shirts|bags|rows|windows|doors|shifts|hires|positions|applicants|complaints|defects|tickets|users|accounts|employees|members|volunteers|runners|players|children|kids|bidders|vendors|customers|lots|drawings|bearings|filters|sensors|cameras|keys|vans|cars|buses)`
 
 var (
-	perTail  = regexp.MustCompile(`(?: per |/| an? )([A-Za-z]+)$`)
-	durTail  = regexp.MustCompile(`^[ \t](?:ago|old|later|earlier|notice)\b`)
-	timeTail = regexp.MustCompile(`(?i)(?:[ap]\.?m|noon|midnight|:\d\d)`)
+	perTail    = regexp.MustCompile(`(?: per |/| an? )([A-Za-z]+)$`)
+	durTail    = regexp.MustCompile(`^[ \t](?:ago|old|later|earlier|notice)\b`)
+	countsNext = regexp.MustCompile(`^[ \t\n]+[a-z]+s\b`)
+	timeTail   = regexp.MustCompile(`(?i)(?:[ap]\.?m|noon|midnight|:\d\d)`)
 )
 
 func notPartOfNumber(text string, s *Span) bool {
@@ -199,6 +203,9 @@ func codeLike(text string, s *Span) bool {
 		if isDigit(t[i]) {
 			digits++
 		}
+	}
+	if digits == len(t) && countsNext.MatchString(text[s.End:]) {
+		return false // "order 287 valves"
 	}
 	return digits >= 3 || digits >= 1 && len(t) >= 4
 }

@@ -98,16 +98,16 @@ func (b *box) greeting(l letter) string {
 }
 
 // signature is the name of the writer, sometimes with more.
-func (b *box) signature(p person) string {
+func (b *box) signature(p Person) string {
 	switch n := b.rnd.IntN(10); {
 	case n < 5:
 		return p.first
 	case n < 7:
 		return "Thanks,\n" + p.first
 	case n < 8:
-		return "Regards,\n\n" + p.name() + "\n" + phone(b.rnd)
+		return "Regards,\n\n" + p.Name() + "\n" + phone(b.rnd)
 	}
-	return p.name()
+	return p.Name()
 }
 
 // wrap breaks the lines of text at width columns.
@@ -173,13 +173,13 @@ func history(l letter, style int, by letter) string {
 	switch style {
 	case 0:
 		return fmt.Sprintf("\n\n-----Original Message-----\nFrom: \t%s\nSent:\t%s\nTo:\t%s\nSubject:\t%s\n\n%s",
-			l.from.name(), local(l.date).Format("Monday, January 02, 2006 3:04 PM"), l.to.name(), l.subject, l.body)
+			l.from.Name(), local(l.date).Format("Monday, January 02, 2006 3:04 PM"), l.to.Name(), l.subject, l.body)
 	case 1:
 		return fmt.Sprintf("\n\n---------------------- Forwarded by %s/CORVANE on %s ---------------------------\n\n\n%s\n%s\nTo:\t%s/CORVANE\ncc:\t \nSubject:\t%s\n\n%s",
-			by.from.name(), local(by.date).Format("01/02/2006 03:04 PM"), l.from.name(), local(l.date).Format("01/02/2006 03:04 PM"), l.to.name(), l.subject, l.body)
+			by.from.Name(), local(by.date).Format("01/02/2006 03:04 PM"), l.from.Name(), local(l.date).Format("01/02/2006 03:04 PM"), l.to.Name(), l.subject, l.body)
 	}
 	quoted := "> " + strings.ReplaceAll(wrap(l.body, 66), "\n", "\n> ")
-	return fmt.Sprintf("\n\nOn %s, %s wrote:\n%s", local(l.date).Format("Mon, 2 Jan 2006"), l.from.name(), quoted)
+	return fmt.Sprintf("\n\nOn %s, %s wrote:\n%s", local(l.date).Format("Mon, 2 Jan 2006"), l.from.Name(), quoted)
 }
 
 // local is t where the company sits, with its rough rule for daylight time.

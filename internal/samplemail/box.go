@@ -18,8 +18,8 @@ var (
 
 // A letter is a message before it is put into folders.
 type letter struct {
-	from, to       person
-	cc             []person
+	from, to       Person
+	cc             []Person
 	date           time.Time
 	subject, body  string
 	kind, topic    string
@@ -43,7 +43,7 @@ type box struct {
 
 // A postroom holds what each mailbox got.
 type postroom struct {
-	owners []person
+	owners []Person
 	files  [][]Message
 }
 
@@ -165,7 +165,7 @@ func (b *box) compose(k *kind) (letter, bool) {
 func (b *box) newFiller(key string) *filler {
 	f := &filler{script: b.script, world: b.world, rnd: b.rnd, key: key, at: b.day()}
 	f.things, f.line = map[string]string{}, map[string]string{}
-	f.used = map[string]bool{b.world.owner.name(): true}
+	f.used = map[string]bool{b.world.owner.Name(): true}
 	return f
 }
 
@@ -226,13 +226,13 @@ func (b *box) address(l *letter, k *kind) {
 	case "lawyer":
 		l.from = b.world.contact(b.rnd, "Ellison Pruett")
 	case "travel":
-		l.from = person{"Travel", "Desk", domain}
+		l.from = Person{"Travel", "Desk", domain}
 	case "clinic":
-		l.from = person{"Front", "Desk", "frontdesk.example"}
+		l.from = Person{"Front", "Desk", "frontdesk.example"}
 	case "friend":
-		l.from = person{pick(b.rnd, b.world.family), pick(b.rnd, b.script.lists["last"]), "postbox.example"}
+		l.from = Person{pick(b.rnd, b.world.family), pick(b.rnd, b.script.lists["last"]), "postbox.example"}
 	case "list":
-		l.from = person{arg, "", "lists.example"}
+		l.from = Person{arg, "", "lists.example"}
 	default:
 		l.from = pick(b.rnd, b.world.colleagues)
 		if from == "" && !l.aboutRecipient && b.rnd.IntN(100) < 20 {

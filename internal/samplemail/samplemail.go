@@ -33,8 +33,8 @@ type Message struct {
 	Number    int // of the file in its folder, from 1
 	ID        string
 	Date      time.Time
-	From, To  person
-	Cc        []person
+	From, To  Person
+	Cc        []Person
 	Subject   string
 	Body      string
 	Kind      string // of message: kickoff, quote, newsletter-company …

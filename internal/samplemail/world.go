@@ -12,14 +12,16 @@ import (
 // domain is the company's.
 const domain = "corvane.example"
 
-// A person has a name and an address.
-type person struct {
+// A Person has a name and an address.
+type Person struct {
 	first, last, domain string
 }
 
-func (p person) name() string { return strings.TrimSpace(p.first + " " + p.last) }
+// Name is given name and surname.
+func (p Person) Name() string { return strings.TrimSpace(p.first + " " + p.last) }
 
-func (p person) address() string {
+// Address is the person's mail address.
+func (p Person) Address() string {
 	if p.last == "" {
 		return p.first + "@" + p.domain
 	}
@@ -28,16 +30,16 @@ func (p person) address() string {
 }
 
 // custodian is the name of the mailbox's folder: "ruiz-d".
-func (p person) custodian() string {
+func (p Person) custodian() string {
 	return strings.ToLower(p.last) + "-" + strings.ToLower(p.first[:1])
 }
 
 // A world is who is who around one mailbox.
 type world struct {
-	owner      person
-	colleagues []person // of the owner, in the company
+	owner      Person
+	colleagues []Person // of the owner, in the company
 	family     []string // first names of friends and children
-	contacts   map[string]person
+	contacts   map[string]Person
 	script     *script
 	strangers  func(*rand.Rand) string
 }
@@ -50,7 +52,7 @@ func newWorlds(s *script, run uint64, inboxes int) []*world {
 	worlds := make([]*world, inboxes)
 	for i := range worlds {
 		rnd := seed.Stream(run, "world", i)
-		w := &world{owner: staff[i], script: s, contacts: map[string]person{}}
+		w := &world{owner: staff[i], script: s, contacts: map[string]Person{}}
 		for _, j := range rnd.Perm(len(staff))[:24] {
 			if j != i {
 				w.colleagues = append(w.colleagues, staff[j])
@@ -64,24 +66,24 @@ func newWorlds(s *script, run uint64, inboxes int) []*world {
 			}
 		}
 		outside := people(rnd, s, "", 40)
-		w.strangers = func(r *rand.Rand) string { return pick(r, outside).name() }
+		w.strangers = func(r *rand.Rand) string { return pick(r, outside).Name() }
 		worlds[i] = w
 	}
 	return worlds
 }
 
 // people draws n people with names of their own; custodians' folders differ too.
-func people(rnd *rand.Rand, s *script, domain string, n int) []person {
+func people(rnd *rand.Rand, s *script, domain string, n int) []Person {
 	firsts := s.lists["first"]
 	lasts := slices.Clone(s.lists["last"])
 	rnd.Shuffle(len(lasts), func(i, j int) { lasts[i], lasts[j] = lasts[j], lasts[i] })
 	used := map[string]bool{}
-	var out []person
+	var out []Person
 	for len(out) < n {
 		// squaring favors the front of the lists, so that names are shared
-		p := person{pick(rnd, firsts), lasts[int(float64(len(lasts))*rnd.Float64()*rnd.Float64())], domain}
-		if !used[p.name()] && !used[p.custodian()] {
-			used[p.name()], used[p.custodian()] = true, true
+		p := Person{pick(rnd, firsts), lasts[int(float64(len(lasts))*rnd.Float64()*rnd.Float64())], domain}
+		if !used[p.Name()] && !used[p.custodian()] {
+			used[p.Name()], used[p.custodian()] = true, true
 			out = append(out, p)
 		}
 	}
@@ -90,16 +92,16 @@ func people(rnd *rand.Rand, s *script, domain string, n int) []person {
 
 // colleague draws a colleague's name: those at the front more often.
 func (w *world) colleague(rnd *rand.Rand) string {
-	return w.colleagues[min(rnd.IntN(len(w.colleagues)), rnd.IntN(len(w.colleagues)))].name()
+	return w.colleagues[min(rnd.IntN(len(w.colleagues)), rnd.IntN(len(w.colleagues)))].Name()
 }
 
 func (w *world) stranger(rnd *rand.Rand) string { return w.strangers(rnd) }
 
 // contact returns the person who writes for a firm, always the same one.
-func (w *world) contact(rnd *rand.Rand, firm string) person {
+func (w *world) contact(rnd *rand.Rand, firm string) Person {
 	p, ok := w.contacts[firm]
 	if !ok {
-		p = person{pick(rnd, w.script.lists["first"]), pick(rnd, w.script.lists["last"]), firmDomain(firm)}
+		p = Person{pick(rnd, w.script.lists["first"]), pick(rnd, w.script.lists["last"]), firmDomain(firm)}
 		w.contacts[firm] = p
 	}
 	return p

@@ -75,8 +75,8 @@ func (m *Message) Bytes() []byte {
 	t := local(m.Date)
 	zone, _ := t.Zone()
 	field("Date", t.Format("Mon, 2 Jan 2006 15:04:05 -0700")+" ("+zone+")")
-	field("From", m.From.address())
-	field("To", m.To.address())
+	field("From", m.From.Address())
+	field("To", m.To.Address())
 	field("Subject", m.Subject)
 	if len(m.Cc) > 0 {
 		field("Cc", addresses(m.Cc))
@@ -95,11 +95,11 @@ func (m *Message) Bytes() []byte {
 // exchangeFields writes the X- fields, which Enron's export had.
 func (m *Message) exchangeFields(field func(name, value string)) {
 	owner := strings.SplitN(m.Custodian, "-", 2)
-	field("X-From", m.From.name())
-	field("X-To", m.To.name())
+	field("X-From", m.From.Name())
+	field("X-To", m.To.Name())
 	var names []string
 	for _, p := range m.Cc {
-		names = append(names, p.name())
+		names = append(names, p.Name())
 	}
 	field("X-cc", strings.Join(names, ", "))
 	field("X-bcc", "")
@@ -110,7 +110,7 @@ func (m *Message) exchangeFields(field func(name, value string)) {
 }
 
 // addresses joins addresses as headers do, folded after the third.
-func addresses(people []person) string {
+func addresses(people []Person) string {
 	var b strings.Builder
 	for i, p := range people {
 		switch {
@@ -119,7 +119,7 @@ func addresses(people []person) string {
 		case i > 0:
 			b.WriteString(", ")
 		}
-		b.WriteString(p.address())
+		b.WriteString(p.Address())
 	}
 	return b.String()
 }

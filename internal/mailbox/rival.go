@@ -1,0 +1,145 @@
+package mailbox
+
+import (
+	"strings"
+	"time"
+
+	"agentmill/internal/extract"
+	"agentmill/internal/keyword"
+)
+
+// An Asked is a question with its known answer.
+type Asked struct {
+	Question string
+	Answer   string
+	Evidence string
+	Kind     extract.Kind
+	Gold     []string  // Message-IDs of the mails that answer it
+	Now      time.Time // mails after it are no rivals; zero: all are
+}
+
+// A Rival is a mail that seems to answer a question otherwise.
+type Rival struct {
+	Doc   *Doc
+	Value string
+}
+
+// generic are words of questions that name a kind of fact and no matter.
+var generic = wordSet(`time day date room number address company price amount percentage percent hour minute week month year weekday web e-mail
+	email flight code much long far kind sort mail note message know remember find remind check look tell please thread about according`)
+
+func wordSet(s string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		m[w] = true
+	}
+	return m
+}
+
+// Matter returns the stems of the words by which a question can be found,
+// without those that only say what kind of fact is wanted.
+func Matter(question string) []string {
+	var out []string
+	for _, w := range keyword.Content(question) {
+		if s := Stem(w); !generic[s] {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Rivals returns mails other than the gold that have a sentence which covers
+// the question's words as well as the evidence does and holds another value of
+// the same kind.
+func (b *Box) Rivals(q Asked) []Rival {
+	matter := Matter(q.Question)
+	own := coverage(matter, stems(q.Evidence), b.subjectOf(q.Gold))
+	same := map[*Doc]bool{}
+	for _, d := range b.SameEvidence(q.Evidence) {
+		same[d] = true
+	}
+	var out []Rival
+	for _, d := range b.candidates(matter) {
+		if same[d] || !q.Now.IsZero() && d.Date.After(q.Now) || d.holdsAny(q.Gold) {
+			continue
+		}
+		if v, ok := d.rivalValue(q, matter, own); ok {
+			out = append(out, Rival{d, v})
+		}
+	}
+	return out
+}
+
+func (d *Doc) holdsAny(ids []string) bool {
+	for _, id := range ids {
+		if d.IsOrHolds(id) {
+			return true
+		}
+	}
+	return false
+}
+
+// candidates are docs with the rarest word of the matter that any doc has.
+func (b *Box) candidates(matter []string) []*Doc {
+	seen := make([]bool, len(b.Docs))
+	for _, w := range matter {
+		for _, i := range b.byWord[w] {
+			seen[i] = true
+		}
+	}
+	var out []*Doc
+	for i, d := range b.Docs {
+		if seen[i] {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func (b *Box) subjectOf(ids []string) map[string]bool {
+	for _, id := range ids {
+		if d := b.Doc(id); d != nil {
+			return d.subject
+		}
+	}
+	return nil
+}
+
+// coverage counts the words of matter that a sentence or its mail's subject has.
+func coverage(matter []string, sentence, subject map[string]bool) int {
+	n := 0
+	for _, w := range matter {
+		if sentence[w] || subject[w] {
+			n++
+		}
+	}
+	return n
+}
+
+// rivalValue returns another value in a sentence that fits as well.
+func (d *Doc) rivalValue(q Asked, matter []string, own int) (string, bool) {
+	for _, s := range d.sentences {
+		if coverage(matter, s.words, d.subject) < max(own, 1) {
+			continue
+		}
+		for _, f := range s.facts {
+			v := f.Text(s.text)
+			if extract.Answers(f.Kind, q.Kind) && !SameValue(v, q.Answer) && !strings.Contains(strings.ToLower(q.Question), strings.ToLower(Fold(v))) {
+				return Fold(v), true
+			}
+		}
+	}
+	return "", false
+}
+
+// SameValue reports whether two values are equal but for letter case, blanks,
+// articles, and the weekday before a date.
+func SameValue(a, b string) bool {
+	x, y := plainValue(a), plainValue(b)
+	return x == y || strings.HasSuffix(x, " "+y) || strings.HasSuffix(y, " "+x)
+}
+
+func plainValue(s string) string {
+	s = strings.ToLower(Fold(s))
+	return strings.TrimPrefix(s, "the ")
+}

@@ -1,0 +1,209 @@
+package synthq
+
+import (
+	"math/rand/v2"
+	"strings"
+	"unicode"
+
+	"agentmill/internal/extract"
+	"agentmill/internal/keyword"
+	"agentmill/internal/mailbox"
+)
+
+// A candidate is a question that could be asked about a mail.
+type candidate struct {
+	doc      *mailbox.Doc
+	words    wording
+	text     string // the question
+	answer   string
+	start    int // of the answer in the body
+	end      int
+	evidence string // the sentence, white space folded
+	context  int    // how much had to be added to name the matter: 0, 1 or 2
+	plain    bool   // asked directly, in the mail's own words
+}
+
+// mailLimits are the recipe's: longer mails and mails to crowds are passed over.
+const (
+	maxBody       = 5000
+	maxRecipients = 30
+)
+
+// fits reports whether questions may be made of a mail.
+func fits(d *mailbox.Doc) bool {
+	return len(d.Body) <= maxBody && len(d.To)+len(d.Cc)+len(d.Bcc) <= maxRecipients && d.NearOf == "" && !d.Date.IsZero()
+}
+
+// candidates returns the questions that can be made of the words of d's own sender.
+func candidates(d *mailbox.Doc, v voice) []candidate {
+	quoted := make([]extract.Range, len(d.Quoted))
+	for i, q := range d.Quoted {
+		quoted[i] = extract.Range{Start: q.Start, End: q.End}
+	}
+	var out []candidate
+	for _, own := range extract.Own(d.Body, quoted) {
+		text := d.Body[own.Start:own.End]
+		facts := extract.Spans(text)
+		for _, s := range extract.Sentences(text) {
+			evidence := mailbox.Fold(text[s.Start:s.End])
+			if n := len(strings.Fields(evidence)); n < 4 || n > 45 {
+				continue
+			}
+			for _, c := range extract.Clauses(text, s, facts) {
+				for _, w := range wordings(c, v) {
+					c := candidate{doc: d, words: w, evidence: evidence, start: own.Start + w.answer.Start, end: own.Start + w.answer.End}
+					c.answer = mailbox.Fold(d.Body[c.start:c.end])
+					if c.sound() {
+						out = append(out, c)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// sound refuses questions that say their answer, ask too little or too much.
+func (c *candidate) sound() bool {
+	q := c.words.direct()
+	if n := len(strings.Fields(q)); n < 4 || n > 24 || strings.ContainsAny(q, "\"<>*|=_[]{}") {
+		return false
+	}
+	return !says(q, c.answer) && len(c.answer) > 1
+}
+
+// says reports whether the question holds the answer, or each of its words.
+func says(question, answer string) bool {
+	q, a := strings.ToLower(question), strings.ToLower(answer)
+	if strings.Contains(q, a) {
+		return true
+	}
+	have := map[string]bool{}
+	for _, w := range keyword.Words(q) {
+		have[w] = true
+	}
+	for _, w := range keyword.Content(a) {
+		if !have[w] {
+			return false
+		}
+	}
+	return true
+}
+
+// names counts the words of a question that are names or numbers.
+func names(q string) int {
+	n := 0
+	for _, w := range keyword.Content(q)[:] {
+		if strings.ContainsFunc(w, func(r rune) bool { return unicode.IsUpper(r) || unicode.IsDigit(r) }) {
+			n++
+		}
+	}
+	if first := strings.Fields(q); n > 0 && len(keyword.Content(first[0])) > 0 {
+		n-- // "Which" is no name
+	}
+	return n
+}
+
+// word writes the question: with what names its matter, in a phrasing that the
+// stream chooses. It is false where the matter cannot be named.
+func (c *candidate) word(rnd *rand.Rand) bool {
+	direct := c.words.direct()
+	matter := mailbox.Matter(direct)
+	c.context = 0
+	if names(direct) == 0 && len(matter) < 3 || len(matter) < 2 {
+		return c.wordWithContext(rnd, matter)
+	}
+	inside := c.words.inside()
+	if p, q, ok := paraphrase(rnd, direct, inside); ok && !says(p, c.answer) {
+		direct, inside = p, q
+	} else {
+		c.plain = true
+	}
+	c.text = politely(rnd, direct, inside)
+	return true
+}
+
+// politely asks directly most of the time, else as people ask for help.
+func politely(rnd *rand.Rand, direct, inside string) string {
+	switch n := rnd.IntN(20); {
+	case n < 13:
+		return capital(direct)
+	case n < 15:
+		return "Do you know " + inside + "?"
+	case n < 17:
+		return "Can you find out " + inside + "?"
+	case n < 18:
+		return "Remind me, " + direct
+	case n < 19:
+		return "Can you tell me " + inside + "?"
+	}
+	return "Please look up " + inside + "."
+}
+
+// wordWithContext adds what the mail is about, or who wrote it when.
+func (c *candidate) wordWithContext(rnd *rand.Rand, matter []string) bool {
+	direct, inside := c.words.direct(), c.words.inside()
+	who := nameOf(c.doc.From)
+	if topic, ok := c.topic(matter); ok {
+		c.context = 1
+		switch n := rnd.IntN(5); {
+		case n == 0 && who != "":
+			c.text = "In " + who + "'s mail about " + topic + ", " + direct
+		case n < 3:
+			c.text = "In the mail about " + topic + ", " + direct
+		case n == 3:
+			c.text = "Can you check the mail about " + topic + " and tell me " + inside + "?"
+		default:
+			c.text = capital(strings.TrimSuffix(direct, "?")) + ", in the mail about " + topic + "?"
+		}
+		return true
+	}
+	if who == "" || len(matter) < 2 {
+		return false
+	}
+	c.context = 2
+	c.text = "In " + who + "'s mail of " + c.doc.Date.Format("January 2") + ", " + direct
+	return !says(c.text, c.answer)
+}
+
+// topic is what the subject line adds to the matter of the question.
+func (c *candidate) topic(matter []string) (string, bool) {
+	t := Topic(c.doc.Subject)
+	if t == "" || len(t) > 60 || says(t, c.answer) || strings.ContainsAny(t, "?!\"*") {
+		return "", false
+	}
+	known := map[string]bool{}
+	for _, m := range matter {
+		known[m] = true
+	}
+	fresh := 0
+	for _, w := range mailbox.Matter(t) {
+		if !known[w] {
+			fresh++
+		}
+	}
+	return c.lowerTopic(t), fresh >= 2 || fresh == 1 && names(t) > 0
+}
+
+// lowerTopic lowers the first letter of a topic that is no name.
+func (c *candidate) lowerTopic(t string) string {
+	first, _, _ := strings.Cut(t, " ")
+	if low := strings.ToLower(first); alwaysLower[low] || commonNoun[low] {
+		return strings.ToLower(t[:1]) + t[1:]
+	}
+	return t
+}
+
+// Topic is a subject line without the marks of replies and forwards.
+func Topic(subject string) string {
+	s := mailbox.Fold(subject)
+	for {
+		before, after, ok := strings.Cut(s, ":")
+		if !ok || !replyMark[strings.ToLower(strings.TrimSpace(before))] {
+			return strings.Trim(s, " .-")
+		}
+		s = strings.TrimSpace(after)
+	}
+}
+
+var replyMark = wordSet(`re fw fwd aw wg change update updated reminder urgent important fyi`)

@@ -1,0 +1,181 @@
+// Package synthq makes questions with answers and source mails: the stage
+// between ingest and filterq.
+//
+// Most callers want Run. The extractive generator needs no model: it takes
+// statements of mails apart and asks for one of their facts. Q1: the answer of
+// an answerable question stands, white space folded, at its span in the body of
+// its mail. Q2: the same mails, seed and flags give the same questions, in
+// order of mailbox and mail, at any concurrency.
+//
+// What is left open here, such as whether another mail answers otherwise, is
+// checked by filterq.
+package synthq
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"runtime"
+	"slices"
+	"strings"
+
+	"agentmill/internal/dataset"
+	"agentmill/internal/mail"
+	"agentmill/internal/mailbox"
+	"agentmill/internal/mailstore"
+	"agentmill/internal/ordered"
+	"agentmill/internal/progress"
+	"agentmill/internal/question"
+	"agentmill/internal/seed"
+)
+
+// Config says what to make questions of.
+type Config struct {
+	In           dataset.Source
+	Out          string
+	Stdout       io.Writer
+	Progress     *progress.Reporter
+	Index        *mailstore.Store // whole mailboxes to check against; nil: the mails that are read
+	Seed         uint64
+	Unanswerable float64  // share of unanswerable questions
+	PerInbox     int      // most questions of a mailbox, 0: no limit
+	Limit        int      // most questions in all, 0: no limit
+	PerMail      int      // most questions of a mail
+	Kinds        []string // kinds of fact wanted; none: all
+	Shard        seed.Shard
+}
+
+// Check returns an error that names the first setting out of range.
+func (c *Config) Check() error {
+	switch {
+	case c.Unanswerable < 0 || c.Unanswerable >= 1:
+		return fmt.Errorf("unanswerable is %g: want a share from 0 to below 1", c.Unanswerable)
+	case c.PerInbox < 0 || c.Limit < 0:
+		return fmt.Errorf("per-inbox is %d, limit is %d: want 0 (no limit) or more", c.PerInbox, c.Limit)
+	case c.PerMail < 1:
+		return fmt.Errorf("per-mail is %d: want 1 or more", c.PerMail)
+	}
+	for _, k := range c.Kinds {
+		if !slices.Contains(Kinds(), k) {
+			return fmt.Errorf("kind %q: want one of %s", k, strings.Join(Kinds(), ", "))
+		}
+	}
+	return nil
+}
+
+// Kinds lists the kinds of fact that questions ask for.
+func Kinds() []string {
+	return []string{"address", "amount", "code", "date", "deadline", "decision", "duration", "email", "flight", "link", "org", "percentage", "person", "phone", "place", "quantity", "reason", "room", "time"}
+}
+
+// Stats counts what Run did.
+type Stats struct {
+	Mails, Bad   int
+	Inboxes      int
+	Questions    int
+	Unanswerable int
+	Kinds        map[string]int
+}
+
+// String is the summary line.
+func (s Stats) String() string {
+	return fmt.Sprintf("read %d mails of %d inboxes, wrote %d questions of %d kinds, %d of them unanswerable", s.Mails, s.Inboxes, s.Questions, len(s.Kinds), s.Unanswerable)
+}
+
+// Run reads mails and writes questions.
+func Run(ctx context.Context, cfg Config) (Stats, error) {
+	st := Stats{Kinds: map[string]int{}}
+	emails, read, err := dataset.ReadAll[mail.Email](ctx, cfg.In)
+	st.Mails, st.Bad = read.Read, read.Bad
+	if err != nil {
+		return st, err
+	}
+	out, err := dataset.Create[question.Question](cfg.Out, cfg.Stdout)
+	if err != nil {
+		return st, err
+	}
+	defer out.Abort()
+
+	boxes := byOwner(emails, cfg.Shard)
+	st.Inboxes = len(boxes)
+	bar := cfg.Progress.Start("synthq", len(boxes))
+	defer bar.Done()
+	ask := func(ctx context.Context, _ int, in inbox) ([]question.Question, error) { return cfg.ask(ctx, in) }
+	err = ordered.Map(ctx, runtime.GOMAXPROCS(0), boxes, ask, func(_ int, qs []question.Question) error {
+		bar.Add(1)
+		return st.write(out, qs, cfg.Limit)
+	})
+	if err != nil {
+		return st, err
+	}
+	return st, out.Commit()
+}
+
+// write writes questions up to the limit.
+func (s *Stats) write(out *dataset.Writer[question.Question], qs []question.Question, limit int) error {
+	for i := range qs {
+		if limit > 0 && s.Questions >= limit {
+			return nil
+		}
+		s.Questions++
+		s.Kinds[qs[i].Kind]++
+		if !qs[i].Answerable {
+			s.Unanswerable++
+		}
+		if err := out.Write(&qs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// An inbox is the mails of one owner, by date.
+type inbox struct {
+	owner string
+	mails []*mail.Email
+}
+
+// byOwner groups the mails of the shard's owners.
+func byOwner(emails []mail.Email, shard seed.Shard) []inbox {
+	groups := map[string][]*mail.Email{}
+	for i := range emails {
+		if e := &emails[i]; shard.Has(e.Owner) {
+			groups[e.Owner] = append(groups[e.Owner], e)
+		}
+	}
+	var out []inbox
+	for owner, mails := range groups {
+		slices.SortStableFunc(mails, func(a, b *mail.Email) int {
+			return cmp.Or(a.Date.Compare(b.Date), strings.Compare(a.MessageID, b.MessageID))
+		})
+		out = append(out, inbox{owner, mails})
+	}
+	slices.SortFunc(out, func(a, b inbox) int { return strings.Compare(a.owner, b.owner) })
+	return out
+}
+
+// whole is the mailbox to check against: the index's, where there is one.
+func (c *Config) whole(ctx context.Context, in inbox) (*mailbox.Box, error) {
+	if c.Index == nil {
+		return mailbox.New(in.owner, in.mails), nil
+	}
+	mails, err := collect(c.Index.Mails(ctx, in.owner))
+	if err != nil {
+		return nil, fmt.Errorf("read mailbox %s from the index: %w", in.owner, err)
+	}
+	return mailbox.New(in.owner, mails), nil
+}
+
+func collect(mails iter.Seq2[*mailstore.Mail, error]) ([]*mail.Email, error) {
+	var out []*mail.Email
+	for m, err := range mails {
+		if err != nil {
+			return nil, err
+		}
+		e := m.Email
+		out = append(out, &e)
+	}
+	return out, nil
+}
