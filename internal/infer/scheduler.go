@@ -127,7 +127,7 @@ func (s *scheduler) share(own *session) (wait bool) {
 	switch {
 	case n < minShared:
 		return false
-	case donor.cached >= n:
+	case donor.cache.Len() >= n: // cached counts what this step will run, too
 		dst.CopyPrefix(donor.cache, n)
 		own.cached = n
 		return false

@@ -3,7 +3,6 @@
 package modeltest
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -251,115 +250,6 @@ func (f Family) lossMerged(o model.Options, replaced string, values []float64) f
 		}
 	}
 	return f.loss(tensors, f.samples())
-}
-
-// logitsOf runs samples through caches, n tokens of each a call, and returns
-// every row of logits, sample by sample.
-func logitsOf(m model.Model, samples []model.Sample, n int) [][]float32 {
-	out := make([][]float32, len(samples))
-	caches := make([]device.Cache, len(samples))
-	for i := range caches {
-		caches[i] = m.NewCache(m.Config().MaxPositionEmbeddings)
-		defer caches[i].Free()
-	}
-	for {
-		b := &model.Batch{}
-		var owner []int
-		for i, s := range samples {
-			done := caches[i].Len()
-			step := min(n, len(s.IDs)-done)
-			if step == 0 {
-				continue
-			}
-			b.Seqs = append(b.Seqs, device.Seq{Start: len(b.IDs), Len: step, Cache: caches[i]})
-			for p := done; p < done+step; p++ {
-				b.Rows = append(b.Rows, int32(len(b.IDs)))
-				b.IDs = append(b.IDs, s.IDs[p])
-				b.Positions = append(b.Positions, int32(p))
-				owner = append(owner, i)
-			}
-		}
-		if len(owner) == 0 {
-			return out
-		}
-		logits := m.Logits(b)
-		for row, i := range owner {
-			v := download(m, logits.Buf.Slice(row*logits.Stride, row*logits.Stride+logits.Cols))
-			out[i] = append(out[i], v...)
-		}
-	}
-}
-
-func (f Family) testSameBits(t *testing.T) {
-	for _, dtype := range []device.DType{device.F32, device.BF16} {
-		m := f.open(t, model.Options{DType: dtype})
-		samples := f.samples()
-		want := logitsOf(m, samples, 100)
-		for _, chunk := range []int{1, 3} {
-			for i, got := range logitsOf(m, samples, chunk) {
-				equalBits(t, fmt.Sprintf("dtype %d, %d tokens a step, sample %d", dtype, chunk, i), got, want[i])
-			}
-		}
-		for i, s := range samples {
-			equalBits(t, fmt.Sprintf("dtype %d, sample %d alone", dtype, i), logitsOf(m, []model.Sample{s}, 100)[0], want[i])
-		}
-	}
-}
-
-func (f Family) testPrefix(t *testing.T) {
-	m := f.open(t, model.Options{})
-	s := f.samples()[0]
-	for n := 1; n < len(s.IDs); n++ {
-		first, second := m.NewCache(len(s.IDs)), m.NewCache(len(s.IDs))
-		shared, ok := second.(device.PrefixCache)
-		if !ok {
-			t.Skip("this backend's caches cannot be copied")
-		}
-		row := []int32{int32(len(s.IDs) - 1)}
-		whole := &model.Batch{IDs: s.IDs, Positions: positions(0, len(s.IDs)), Rows: row, Seqs: []device.Seq{{Len: len(s.IDs), Cache: first}}}
-		want := download(m, m.Logits(whole).Buf)
-		shared.CopyPrefix(first, n)
-		rest := &model.Batch{IDs: s.IDs[n:], Positions: positions(n, len(s.IDs)), Rows: []int32{row[0] - int32(n)}, Seqs: []device.Seq{{Len: len(s.IDs) - n, Cache: shared}}}
-		equalBits(t, fmt.Sprintf("%d tokens copied", n), download(m, m.Logits(rest).Buf), want)
-		first.Free()
-		second.Free()
-	}
-}
-
-func positions(from, to int) []int32 {
-	var p []int32
-	for i := from; i < to; i++ {
-		p = append(p, int32(i))
-	}
-	return p
-}
-
-func equalBits(t *testing.T, name string, got, want []float32) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Errorf("%s: %d values, want %d", name, len(got), len(want))
-		return
-	}
-	for i := range got {
-		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-			t.Errorf("%s: value %d is %v, want %v", name, i, got[i], want[i])
-			return
-		}
-	}
-}
-
-func (f Family) testScores(t *testing.T) {
-	m := f.open(t, model.Options{Train: model.TrainFull})
-	b := pack(t, f.samples()...)
-	kept, plain := make([]float32, len(b.Targets)), make([]float32, len(b.Targets))
-	m.Forward(b, plain, false)
-	m.Forward(b, kept, true)
-	equalBits(t, "kept", kept, plain)
-
-	logits := m.Logits(b)
-	got, lse := make([]float32, len(b.Targets)), make([]float32, len(b.Targets))
-	f.backend.LogProbs(got, lse, logits, b.Targets, 1)
-	equalBits(t, "of logits", got, plain)
 }
 
 func (f Family) testPacking(t *testing.T) {
