@@ -58,8 +58,9 @@ func (s Span) overlaps(t Span) bool { return s.Start < t.End && t.Start < s.End 
 // found by Clauses alone.
 func Spans(text string) []Span {
 	var found []Span
+	starts := startsOf(text)
 	for _, p := range patterns {
-		for _, s := range p.find(text) {
+		for _, s := range p.find(text, starts) {
 			if !slices.ContainsFunc(found, s.overlaps) {
 				found = append(found, s)
 			}

@@ -6,24 +6,70 @@ import (
 )
 
 // A pattern finds spans of one kind: group 1 of re where it has one, else the
-// whole match, unless ok, which may shorten it, refuses it.
+// whole match, unless ok, which may shorten it, refuses it. It is tried only
+// where a word or number of the right sort begins, which is what makes it fast:
+// starts has d for digits and signs, u for capitals, and first the small words.
 type pattern struct {
-	kind Kind
-	re   *regexp.Regexp
-	ok   func(text string, s *Span) bool
+	kind   Kind
+	re     *regexp.Regexp // anchored
+	starts string
+	first  map[string]bool // nil with l in starts: any
+	ok     func(text string, s *Span) bool
+}
+
+// A start is a place where a word, a number or a sign begins.
+type start struct {
+	at    int
+	class byte
+	word  string // of small letters
+}
+
+// window is how far a match may reach.
+const window = 160
+
+// startsOf lists the starts of text.
+func startsOf(text string) []start {
+	var out []start
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		inside := i > 0 && isWordByte(text[i-1])
+		switch {
+		case inside && (isWordByte(c) || c != '$' && c != '('):
+		case isDigit(c) || c == '$' || c == '(' || c == '+' || c == 0xe2 || c == 0xc2:
+			out = append(out, start{i, 'd', ""})
+		case 'A' <= c && c <= 'Z':
+			out = append(out, start{i, 'u', ""})
+		case 'a' <= c && c <= 'z':
+			n := i
+			for n < len(text) && 'a' <= text[n] && text[n] <= 'z' {
+				n++
+			}
+			out = append(out, start{i, 'l', text[i:n]})
+		}
+	}
+	return out
 }
 
 // find returns the spans of p in text.
-func (p pattern) find(text string) []Span {
+func (p pattern) find(text string, starts []start) []Span {
 	var spans []Span
-	for _, m := range p.re.FindAllStringSubmatchIndex(text, -1) {
-		s := Span{p.kind, m[0], m[1]}
+	end := 0
+	for _, st := range starts {
+		if st.at < end || strings.IndexByte(p.starts, st.class) < 0 || st.class == 'l' && p.first != nil && !p.first[st.word] {
+			continue
+		}
+		m := p.re.FindStringSubmatchIndex(text[st.at:min(len(text), st.at+window)])
+		if m == nil {
+			continue
+		}
+		s := Span{p.kind, st.at + m[0], st.at + m[1]}
 		if len(m) > 2 && m[2] >= 0 {
-			s.Start, s.End = m[2], m[3]
+			s.Start, s.End = st.at+m[2], st.at+m[3]
 		}
 		trim(text, &s, " \n\t,;:")
 		if s.End > s.Start && wholeWords(text, s) && (p.ok == nil || p.ok(text, &s)) {
 			spans = append(spans, s)
+			end = s.End
 		}
 	}
 	return spans
@@ -75,49 +121,57 @@ const (
 // monthDay is a day of a month, with or without weekday and year.
 const monthDay = `(?:` + weekday + `,?` + sp + `)?(?:the` + sp + `week` + sp + `of` + sp + `)?(?:` + month + sp + dayNum + `(?:,?` + sp + year + `)?|` + dayNum + sp + `(?:of` + sp + `)?` + month + `(?:,?` + sp + year + `)?)`
 
+var (
+	smallWords    = set(`two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen eighteen twenty thirty forty fifty sixty a half`)
+	durationWords = set(`one a an half two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen eighteen twenty thirty forty fifty sixty`)
+)
+
+// at compiles an anchored expression.
+func at(expr string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + expr + `)`) }
+
 // patterns lists all patterns, the more specific before the more general.
 var patterns = []pattern{
-	{Link, regexp.MustCompile(`(?:https?://|www\.)[^\s<>"')\]]*[^\s<>"')\].,;:!?]`), nil},
-	{Email, regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`), nil},
-	{Phone, regexp.MustCompile(`(?:\+?1[-. ])?\(?\d{3}\)?[-. /]{1,2}\d{3}[-.]\d{4}(?:[ ,]+(?:x|ext\.?) ?\d{2,5})?`), nil},
-	{Phone, regexp.MustCompile(`\+\d{1,3}(?:[ -]\d{1,4}){2,5}|011(?:-\d{1,4}){2,5}`), nil},
-	{Phone, regexp.MustCompile(`(?:(?i:ext\.?|extension)[ \t]|\bx)(\d-?\d{3,4})`), nil},
-	{Phone, regexp.MustCompile(`\b\d{3}-\d{4}\b`), notPartOfNumber},
-	{Flight, regexp.MustCompile(`\b[Ff]light[ \t](?:is|was|will be)[ \t]([A-Z]{2}[ \t]?\d{2,4})\b`), nil},
-	{Flight, regexp.MustCompile(`\b[Ff]lights?[ \t](?:number[ \t]|no\.?[ \t]|#)?((?:[A-Z]{2}[ \t]?)?\d{2,4})\b`), nil},
-	{Date, regexp.MustCompile(monthDay), notMay},
-	{Date, regexp.MustCompile(`(?:` + weekday + `,?` + sp + `)(?:the` + sp + `)?` + dayNum), ordinalOrLongDay},
-	{Date, regexp.MustCompile(`(?:` + weekday + `,?` + sp + `)?\b(?:0?[1-9]|1[0-2])/(?:3[01]|[12]\d|0?[1-9])(?:/(?:\d{4}|\d{2}))?\b`), nil},
-	{Date, regexp.MustCompile(`\b` + year + `-(?:0[1-9]|1[0-2])-(?:3[01]|[12]\d|0[1-9])\b`), nil},
-	{Date, regexp.MustCompile(`\b(?:(?:the` + sp + `)?(?:end|beginning|middle|start) of |mid-|early |late )?(?:January|February|March|April|May|June|July|August|September|October|November|December)(?:` + sp + year + `)\b`), nil},
-	{Date, regexp.MustCompile(`\b(?:the` + sp + `)?(?:end|beginning|middle|start) of (?:January|February|March|April|May|June|July|August|September|October|November|December|the (?:month|year|quarter|week)|next (?:month|week|year))\b`), nil},
-	{Date, regexp.MustCompile(`\b(?:next|this|last|the following)` + sp + longDay + `\b`), nil},
-	{Date, regexp.MustCompile(`\b(?:on|by|for|to|until|before|from|in|during|since|through|of|is|was)` + sp + `((?:mid-|early |late )?(?:January|February|March|April|June|July|August|September|October|November|December)|next (?:week|month|quarter|year))\b`), nil},
-	{Date, regexp.MustCompile(`\bthe \d{1,2}(?:st|nd|rd|th)\b`), notFloor},
-	{Time, regexp.MustCompile(`\b(?:(?:1[0-2]|0?[1-9])(?::[0-5]\d)?|` + anyClock + `)` + ws + `(?:-|–|to|until|and)` + ws + anyClock), rangeOfTimes},
-	{Time, regexp.MustCompile(`\b` + anyClock), notRatio},
-	{Date, regexp.MustCompile(`\b` + longDay + `(?:` + sp + `(?:morning|afternoon|evening|night))?\b`), nil},
-	{Amount, regexp.MustCompile(`(?:US|USD|CAD|EUR)?[ \t]?[$€£][ \t]?` + number + `(?:[ \t]?(?:million|billion|thousand|MM|mm|[MKkB]|bn)\b)?(?:(?: per |/| an? )(?:square foot|[A-Za-z]+))?`), trimPer},
-	{Amount, regexp.MustCompile(`\b(?:` + number + `|` + small + `)(?:[ \t]?(?:million|billion|thousand))?` + sp + `(?:dollars|cents|euros|pounds sterling)(?:(?: per | an? )[a-z]+)?\b`), nil},
-	{Percentage, regexp.MustCompile(`\b` + number + `(?:[ \t]?%|` + sp + `percent(?:age points?)?\b|` + sp + `per cent\b)`), nil},
-	{Percentage, regexp.MustCompile(`\b` + small + sp + `percent\b`), nil},
-	{Address, regexp.MustCompile(`\b\d{1,5}[ \t](?:(?:North|South|East|West|N\.|S\.|E\.|W\.)[ \t])?(?:[A-Z0-9][A-Za-z0-9.'-]*[ \t]){1,3}?(?:Street|St\b\.?|Avenue|Ave\b\.?|Road|Rd\b\.?|Drive|Dr\b\.?|Lane|Ln\b\.?|Boulevard|Blvd\b\.?|Way|Court|Ct\b\.?|Parkway|Pkwy\b\.?|Square|Terrace|Highway)(?:,?[ \t](?:Suite|Ste\.?|Apt\.?|Unit|Floor)[ \t][A-Za-z0-9-]+)?`), nil},
-	{Room, regexp.MustCompile(`\b(?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)` + sp + `)?[Rr]oom` + sp + `(?:[A-Z]?-?\d+[A-Z]?\d*|[A-Z]\b)`), nil},
-	{Room, regexp.MustCompile(`\b(?:EB|ECS|ECN)[ \t-]?[A-Z]?\d[A-Z0-9]{1,5}\b`), nil},
-	{Room, regexp.MustCompile(`\b(?:[Tt]he` + sp + `)?` + capWord + `(?:[ \t]` + capWord + `)?` + sp + `(?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)` + sp + `)?[Rr]oom\b`), notDining},
-	{Room, regexp.MustCompile(`\b(?:[Tt]he[ \t])?(?:\d{1,2}(?:st|nd|rd|th)|ground|first|second|third|fourth|fifth)[ -][Ff]loor(?:[ \t](?:conference room|boardroom|training room|kitchen|lounge))?\b`), nil},
-	{Duration, regexp.MustCompile(`\b(?:` + number + `|` + small + `|(?:one|an?)(?: and a half)?|half an)(?:(?: to |-| or )(?:` + number + `|` + small + `))?[ -](?:(?:business|working|calendar|full)[ -])?(?:minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|months?|years?)\b`), plainDuration},
-	{Code, regexp.MustCompile(`\b(?i:code|pin|password|passcode|number|no\.|ticket|case|invoice|confirmation|order|reference|locator|ref|policy|claim|badge|docket|account|serial number)(?:[ \t](?:number|code|no\.))?(?:[ \t](?:is|was|will be|are)(?:[ \t]now)?|:)?[ \t](?:#[ \t]?)?([A-Z0-9]+(?:-[A-Z0-9]+)*)\b`), codeLike},
-	{Code, regexp.MustCompile(`\b(?i:code|pin|password|passcode|number|combination|locator|reference)(?: [A-Za-z'-]+){1,8}?[ \t](?:is|was|to|has the number)(?:[ \t]now)?[ \t]([A-Z0-9]+(?:-[A-Z0-9]+)*)\b`), codeLike},
-	{Code, regexp.MustCompile(`\b(?:temporary |new |initial )?(?:[Pp]assword|[Ll]ogin)(?: [A-Za-z'-]+){0,6}?[ \t](?:is|was|:)[ \t]([A-Za-z0-9]*\d[A-Za-z0-9]*)\b`), codeLike},
-	{Code, regexp.MustCompile(`\b[A-Z]{1,4}-\d{2,7}(?:-[A-Z0-9]+)*\b`), nil},
-	{Code, regexp.MustCompile(`\b[A-Z0-9]{5,8}\b`), mixed},
-	{Place, placeRE, nil},
-	{Org, orgRE, alone},
-	{Person, personRE, person},
-	{Place, cityRE, alone},
-	{Quantity, regexp.MustCompile(`\b(?:` + number + `|` + small + `|a dozen|half a dozen)(?:[ \t](?:` + qualifiers + `))?` + sp + `(?:[a-z]+[ \t])?` + counted + `\b`), nil},
-	{Quantity, regexp.MustCompile(`\b(?:` + number + `|` + small + `)[ \t][a-z]+s\b`), countedNoun},
+	{Link, at(`(?:https?://|www\.)[^\s<>"')\]]*[^\s<>"')\].,;:!?]`), "l", set(`http https www`), nil},
+	{Email, at(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`), "dul", nil, nil},
+	{Phone, at(`(?:\+?1[-. ])?\(?\d{3}\)?[-. /]{1,2}\d{3}[-.]\d{4}(?:[ ,]+(?:x|ext\.?) ?\d{2,5})?`), "d", nil, nil},
+	{Phone, at(`\+\d{1,3}(?:[ -]\d{1,4}){2,5}|011(?:-\d{1,4}){2,5}`), "d", nil, nil},
+	{Phone, at(`(?:(?i:ext\.?|extension)[ \t]|\bx)(\d-?\d{3,4})`), "ul", set(`ext extension x`), nil},
+	{Phone, at(`\b\d{3}-\d{4}\b`), "d", nil, notPartOfNumber},
+	{Flight, at(`\b[Ff]light[ \t](?:is|was|will be)[ \t]([A-Z]{2}[ \t]?\d{2,4})\b`), "ul", set(`flight flights`), nil},
+	{Flight, at(`\b[Ff]lights?[ \t](?:number[ \t]|no\.?[ \t]|#)?((?:[A-Z]{2}[ \t]?)?\d{2,4})\b`), "ul", set(`flight flights`), nil},
+	{Date, at(monthDay), "dul", set(`the`), notMay},
+	{Date, at(`(?:` + weekday + `,?` + sp + `)(?:the` + sp + `)?` + dayNum), "u", nil, ordinalOrLongDay},
+	{Date, at(`(?:` + weekday + `,?` + sp + `)?\b(?:0?[1-9]|1[0-2])/(?:3[01]|[12]\d|0?[1-9])(?:/(?:\d{4}|\d{2}))?\b`), "du", nil, nil},
+	{Date, at(`\b` + year + `-(?:0[1-9]|1[0-2])-(?:3[01]|[12]\d|0[1-9])\b`), "d", nil, nil},
+	{Date, at(`\b(?:(?:the` + sp + `)?(?:end|beginning|middle|start) of |mid-|early |late )?(?:January|February|March|April|May|June|July|August|September|October|November|December)(?:` + sp + year + `)\b`), "ul", set(`the end beginning middle start mid early late`), nil},
+	{Date, at(`\b(?:the` + sp + `)?(?:end|beginning|middle|start) of (?:January|February|March|April|May|June|July|August|September|October|November|December|the (?:month|year|quarter|week)|next (?:month|week|year))\b`), "l", set(`the end beginning middle start`), nil},
+	{Date, at(`\b(?:next|this|last|the following)` + sp + longDay + `\b`), "l", set(`next this last the`), nil},
+	{Date, at(`\b(?:on|by|for|to|until|before|from|in|during|since|through|of|is|was)` + sp + `((?:mid-|early |late )?(?:January|February|March|April|June|July|August|September|October|November|December)|next (?:week|month|quarter|year))\b`), "l", set(`on by for to until before from in during since through of is was`), nil},
+	{Date, at(`\bthe \d{1,2}(?:st|nd|rd|th)\b`), "l", set(`the`), notFloor},
+	{Time, at(`\b(?:(?:1[0-2]|0?[1-9])(?::[0-5]\d)?|` + anyClock + `)` + ws + `(?:-|–|to|until|and)` + ws + anyClock), "dl", set(`noon midnight`), rangeOfTimes},
+	{Time, at(`\b` + anyClock), "dl", set(`noon midnight`), notRatio},
+	{Date, at(`\b` + longDay + `(?:` + sp + `(?:morning|afternoon|evening|night))?\b`), "u", nil, nil},
+	{Amount, at(`(?:US|USD|CAD|EUR)?[ \t]?[$€£][ \t]?` + number + `(?:[ \t]?(?:million|billion|thousand|MM|mm|[MKkB]|bn)\b)?(?:(?: per |/| an? )(?:square foot|[A-Za-z]+))?`), "du", nil, trimPer},
+	{Amount, at(`\b(?:` + number + `|` + small + `)(?:[ \t]?(?:million|billion|thousand))?` + sp + `(?:dollars|cents|euros|pounds sterling)(?:(?: per | an? )[a-z]+)?\b`), "dl", smallWords, nil},
+	{Percentage, at(`\b` + number + `(?:[ \t]?%|` + sp + `percent(?:age points?)?\b|` + sp + `per cent\b)`), "d", nil, nil},
+	{Percentage, at(`\b` + small + sp + `percent\b`), "l", smallWords, nil},
+	{Address, at(`\b\d{1,5}[ \t](?:(?:North|South|East|West|N\.|S\.|E\.|W\.)[ \t])?(?:[A-Z0-9][A-Za-z0-9.'-]*[ \t]){1,3}?(?:Street|St\b\.?|Avenue|Ave\b\.?|Road|Rd\b\.?|Drive|Dr\b\.?|Lane|Ln\b\.?|Boulevard|Blvd\b\.?|Way|Court|Ct\b\.?|Parkway|Pkwy\b\.?|Square|Terrace|Highway)(?:,?[ \t](?:Suite|Ste\.?|Apt\.?|Unit|Floor)[ \t][A-Za-z0-9-]+)?`), "d", nil, nil},
+	{Room, at(`\b(?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)` + sp + `)?[Rr]oom` + sp + `(?:[A-Z]?-?\d+[A-Z]?\d*|[A-Z]\b)`), "ul", set(`conference meeting training room`), nil},
+	{Room, at(`\b(?:EB|ECS|ECN)[ \t-]?[A-Z]?\d[A-Z0-9]{1,5}\b`), "u", nil, nil},
+	{Room, at(`\b(?:[Tt]he` + sp + `)?` + capWord + `(?:[ \t]` + capWord + `)?` + sp + `(?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)` + sp + `)?[Rr]oom\b`), "ul", set(`the`), notDining},
+	{Room, at(`\b(?:[Tt]he[ \t])?(?:\d{1,2}(?:st|nd|rd|th)|ground|first|second|third|fourth|fifth)[ -][Ff]loor(?:[ \t](?:conference room|boardroom|training room|kitchen|lounge))?\b`), "udl", set(`the ground first second third fourth fifth`), nil},
+	{Duration, at(`\b(?:` + number + `|` + small + `|(?:one|an?)(?: and a half)?|half an)(?:(?: to |-| or )(?:` + number + `|` + small + `))?[ -](?:(?:business|working|calendar|full)[ -])?(?:minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|months?|years?)\b`), "dl", durationWords, plainDuration},
+	{Code, at(`\b(?i:code|pin|password|passcode|number|no\.|ticket|case|invoice|confirmation|order|reference|locator|ref|policy|claim|badge|docket|account|serial number)(?:[ \t](?:number|code|no\.))?(?:[ \t](?:is|was|will be|are)(?:[ \t]now)?|:)?[ \t](?:#[ \t]?)?([A-Z0-9]+(?:-[A-Z0-9]+)*)\b`), "ul", set(`code pin password passcode number no ticket case invoice confirmation order reference locator ref policy claim badge docket account serial combination`), codeLike},
+	{Code, at(`\b(?i:code|pin|password|passcode|number|combination|locator|reference)(?: [A-Za-z'-]+){1,8}?[ \t](?:is|was|to|has the number)(?:[ \t]now)?[ \t]([A-Z0-9]+(?:-[A-Z0-9]+)*)\b`), "ul", set(`code pin password passcode number no ticket case invoice confirmation order reference locator ref policy claim badge docket account serial combination`), codeLike},
+	{Code, at(`\b(?:temporary |new |initial )?(?:[Pp]assword|[Ll]ogin)(?: [A-Za-z'-]+){0,6}?[ \t](?:is|was|:)[ \t]([A-Za-z0-9]*\d[A-Za-z0-9]*)\b`), "ul", set(`temporary new initial password login`), codeLike},
+	{Code, at(`\b[A-Z]{1,4}-\d{2,7}(?:-[A-Z0-9]+)*\b`), "u", nil, nil},
+	{Code, at(`\b[A-Z0-9]{5,8}\b`), "du", nil, mixed},
+	{Place, placeRE, "ul", set(`the front main lobby cafeteria loading parking mail break auditorium boardroom visitor reception guard security supply copy north south east west rear training board`), nil},
+	{Org, orgRE, "u", nil, alone},
+	{Person, personRE, "u", nil, person},
+	{Place, cityRE, "u", nil, alone},
+	{Quantity, at(`\b(?:` + number + `|` + small + `|a dozen|half a dozen)(?:[ \t](?:` + qualifiers + `))?` + sp + `(?:[a-z]+[ \t])?` + counted + `\b`), "dl", smallWords, nil},
+	{Quantity, at(`\b(?:` + number + `|` + small + `)[ \t][a-z]+s\b`), "dl", smallWords, countedNoun},
 }
 
 // qualifiers stand between a number and what is counted.

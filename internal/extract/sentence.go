@@ -59,9 +59,11 @@ func insideAny(at int, ranges []Range) bool {
 
 // Sentences returns the sentences of text: ended by a stop, by an empty line,
 // by a list item, or by the end of a line that was not wrapped.
-func Sentences(text string) []Range { return sentences(text, Spans(text)) }
+func Sentences(text string) []Range { return SentencesWith(text, Spans(text)) }
 
-func sentences(text string, facts []Span) []Range {
+// SentencesWith is Sentences where the facts of text are known already.
+
+func SentencesWith(text string, facts []Span) []Range {
 	var out []Range
 	add := func(from, to int) {
 		s := text[from:to]

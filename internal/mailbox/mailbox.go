@@ -70,7 +70,7 @@ func newDoc(e *mail.Email) *Doc {
 		d.words[w] = true
 	}
 	facts := extract.Spans(body)
-	for _, r := range extract.Sentences(body) {
+	for _, r := range extract.SentencesWith(body, facts) {
 		s := sentence{text: body[r.Start:r.End]}
 		for _, f := range facts {
 			if f.Start >= r.Start && f.End <= r.End {

@@ -143,3 +143,16 @@ func plainValue(s string) string {
 	s = strings.ToLower(Fold(s))
 	return strings.TrimPrefix(s, "the ")
 }
+
+// Answering returns mails with a sentence that covers every word of the
+// question and holds a value of its kind.
+func (b *Box) Answering(q Asked) []Rival {
+	matter := Matter(q.Question)
+	var out []Rival
+	for _, d := range b.With(matter) {
+		if v, ok := d.rivalValue(q, matter, len(matter)); ok {
+			out = append(out, Rival{d, v})
+		}
+	}
+	return out
+}

@@ -190,7 +190,7 @@ func (a *asker) record(c *candidate) question.Question {
 	q := question.Question{
 		Question: c.text, Answer: c.answer, Aliases: aliases(c), Answerable: true,
 		MessageIDs: []string{c.doc.MessageID}, Evidence: c.evidence,
-		Spans:        []question.Span{{MessageID: c.doc.MessageID, Start: c.start, End: c.end}},
+		Spans:        []question.Span{{MessageID: c.doc.MessageID, Start: c.sentence.Start, End: c.sentence.End}},
 		HowRealistic: realism(c), InboxAddress: a.owner, QueryDate: a.queryDate(c).Format(time.DateOnly),
 		Kind: string(c.words.kind), Hops: 1, Env: "email", Generator: "extractive",
 	}

@@ -16,11 +16,11 @@ type candidate struct {
 	words    wording
 	text     string // the question
 	answer   string
-	start    int // of the answer in the body
-	end      int
-	evidence string // the sentence, white space folded
-	context  int    // how much had to be added to name the matter: 0, 1 or 2
-	plain    bool   // asked directly, in the mail's own words
+	start    int           // of the answer in the body
+	sentence extract.Range // of the evidence in the body
+	evidence string        // white space folded
+	context  int           // how much had to be added to name the matter: 0, 1 or 2
+	plain    bool          // asked directly, in the mail's own words
 }
 
 // mailLimits are the recipe's: longer mails and mails to crowds are passed over.
@@ -44,15 +44,16 @@ func candidates(d *mailbox.Doc, v voice) []candidate {
 	for _, own := range extract.Own(d.Body, quoted) {
 		text := d.Body[own.Start:own.End]
 		facts := extract.Spans(text)
-		for _, s := range extract.Sentences(text) {
+		for _, s := range extract.SentencesWith(text, facts) {
 			evidence := mailbox.Fold(text[s.Start:s.End])
 			if n := len(strings.Fields(evidence)); n < 4 || n > 45 {
 				continue
 			}
 			for _, c := range extract.Clauses(text, s, facts) {
 				for _, w := range wordings(c, v) {
-					c := candidate{doc: d, words: w, evidence: evidence, start: own.Start + w.answer.Start, end: own.Start + w.answer.End}
-					c.answer = mailbox.Fold(d.Body[c.start:c.end])
+					c := candidate{doc: d, words: w, evidence: evidence, start: own.Start + w.answer.Start}
+					c.sentence = extract.Range{Start: own.Start + s.Start, End: own.Start + s.End}
+					c.answer = mailbox.Fold(w.answer.Text(text))
 					if c.sound() {
 						out = append(out, c)
 					}

@@ -2,10 +2,9 @@
 // between ingest and filterq.
 //
 // Most callers want Run. The extractive generator needs no model: it takes
-// statements of mails apart and asks for one of their facts. Q1: the answer of
-// an answerable question stands, white space folded, at its span in the body of
-// its mail. Q2: the same mails, seed and flags give the same questions, in
-// order of mailbox and mail, at any concurrency.
+// statements of mails apart and asks for one of their facts. Q1: the span of an
+// answerable question is its evidence, which holds its answer, white space folded. Q2: the same mails, seed and flags give the same questions, in
+// the same random order, at any concurrency.
 //
 // What is left open here, such as whether another mail answers otherwise, is
 // checked by filterq.
@@ -103,22 +102,37 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	bar := cfg.Progress.Start("synthq", len(boxes))
 	defer bar.Done()
 	ask := func(ctx context.Context, _ int, in inbox) ([]question.Question, error) { return cfg.ask(ctx, in) }
+	var all []question.Question
 	err = ordered.Map(ctx, runtime.GOMAXPROCS(0), boxes, ask, func(_ int, qs []question.Question) error {
 		bar.Add(1)
-		return st.write(out, qs, cfg.Limit)
+		all = append(all, qs...)
+		return nil
 	})
 	if err != nil {
+		return st, err
+	}
+	if err := st.write(out, mixed(all, cfg.Seed, cfg.Limit)); err != nil {
 		return st, err
 	}
 	return st, out.Commit()
 }
 
-// write writes questions up to the limit.
-func (s *Stats) write(out *dataset.Writer[question.Question], qs []question.Question, limit int) error {
+// mixed puts questions in random order, which depends on their ids and the seed
+// alone, so that the first n of a file are a fair sample.
+func mixed(qs []question.Question, run uint64, limit int) []question.Question {
+	key := func(q *question.Question) uint64 { return seed.Derive(run, "order", q.ID) }
+	slices.SortFunc(qs, func(a, b question.Question) int {
+		return cmp.Or(cmp.Compare(key(&a), key(&b)), strings.Compare(a.ID, b.ID))
+	})
+	if limit > 0 && len(qs) > limit {
+		return qs[:limit]
+	}
+	return qs
+}
+
+// write writes the questions and counts them.
+func (s *Stats) write(out *dataset.Writer[question.Question], qs []question.Question) error {
 	for i := range qs {
-		if limit > 0 && s.Questions >= limit {
-			return nil
-		}
 		s.Questions++
 		s.Kinds[qs[i].Kind]++
 		if !qs[i].Answerable {

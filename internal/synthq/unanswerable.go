@@ -200,7 +200,7 @@ func (a *asker) otherFacts(rnd *rand.Rand, pool []candidate) []lack {
 	for _, i := range rnd.Perm(len(pool)) {
 		c := &pool[i]
 		for _, thing := range thingRE.FindAllString(c.words.subject, -1) {
-			thing, facts := classOf(thing)
+			facts := classOf(thing)
 			for _, f := range shuffled(rnd, facts) {
 				if a.wanted(f.kind) && a.unwritten(thing, f.kind) {
 					out = append(out, lack{capital(strings.ReplaceAll(f.ask, "%s", thing)), f.kind, c})
@@ -212,22 +212,22 @@ func (a *asker) otherFacts(rnd *rand.Rand, pool []candidate) []lack {
 	return out
 }
 
-// classOf finds the class of a thing by its head noun and cuts off what follows
-// a head at its end.
-func classOf(thing string) (string, []otherFact) {
-	words := strings.Fields(thing)
-	for i := len(words) - 1; i > 0; i-- {
-		for _, c := range classes {
-			if !c.heads[words[i]] {
-				continue
-			}
-			if names(thing) == 0 && i < len(words)-1 {
-				return thing, nil
-			}
-			return thing, c.facts
+// classOf finds the class of a thing by its head noun, the last word before
+// its first preposition.
+func classOf(thing string) []otherFact {
+	head := ""
+	for _, w := range strings.Fields(thing) {
+		if tails[w] || w == "of" {
+			break
+		}
+		head = w
+	}
+	for _, c := range classes {
+		if c.heads[head] {
+			return c.facts
 		}
 	}
-	return thing, nil
+	return nil
 }
 
 // unwritten reports whether mails speak of a thing but none of them holds a

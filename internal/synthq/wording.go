@@ -178,6 +178,9 @@ func (a *clauseAsker) askPiece(i int) (wording, bool) {
 		return wording{}, false
 	}
 	w := wording{kind: p.Fact.Kind, answer: *p.Fact, subject: a.sub.text, aux: a.aux}
+	if i > 0 && a.Pieces[i-1].Fact == nil && ordinal(a.Pieces[i-1].Text) {
+		return w, false
+	}
 	f, ok := a.frame(i)
 	if !ok {
 		return w, false
@@ -269,9 +272,12 @@ func (a *clauseAsker) context(j, i int) (text string, keep bool) {
 		return strings.TrimSpace(full + " " + p.Text), true
 	case extract.Quantity:
 		if _, noun, ok := strings.Cut(p.Text, " "); ok && p.Prep == "" {
-			return "the " + noun, true
+			return noun, j == 0 || !ordinal(a.Pieces[j-1].Text)
 		}
-		return "", p.Prep != ""
+		return "", p.Prep != "" && p.Prep != "of"
+	}
+	if p.Prep == "for" && p.Fact.Kind == extract.Amount {
+		return "", dropsAmount[a.Lemma]
 	}
 	if p.Prep != "" {
 		return "", p.Prep != "of" && p.Prep != "above" && p.Prep != "below" && p.Prep != "over"
@@ -288,6 +294,15 @@ func (a *clauseAsker) context(j, i int) (text string, keep bool) {
 		return "", true // "on March 3, 10 am, room 4"
 	}
 	return "", !object
+}
+
+// ordinal reports whether words end in one that belongs to a number after them.
+func ordinal(text string) bool {
+	switch text[strings.LastIndexByte(text, ' ')+1:] {
+	case "first", "last", "next", "other", "the", "these", "those", "all":
+		return true
+	}
+	return false
 }
 
 // dropsAmount are verbs that make sense without the amount paid.

@@ -1,0 +1,77 @@
+// Command filterq keeps good questions and gives each its split.
+package main
+
+import (
+	"context"
+
+	ufcli "github.com/urfave/cli/v2"
+
+	"agentmill/internal/cli"
+	"agentmill/internal/filterq"
+	"agentmill/internal/mailstore"
+)
+
+func main() { cli.Main(command()) }
+
+const description = `Reads questions, checks them against the mailboxes of the index, and writes those that can be
+answered in one way, with the verdict of every check and a split by mailbox.
+
+   filterq questions.jsonl --index inbox.db --out kept.jsonl
+   synthq emails.parquet | filterq --index inbox.db --splits splits.tsv --keep-drops drops.jsonl
+   filterq questions.jsonl --index inbox.db --explain 0070ee3fb1db711d > /dev/null`
+
+func command() *cli.Command {
+	cfg := filterq.Config{}
+	var in ufcli.StringSlice
+	var index string
+	return &cli.Command{
+		Name:        "filterq",
+		Usage:       "keep the questions that a mailbox can answer in one way, and split them",
+		ArgsUsage:   "[FILE ...]",
+		Description: description,
+		Flags: []ufcli.Flag{
+			&ufcli.StringSliceFlag{Name: "in", Usage: "read questions from `FILE` (repeatable; - is standard input)", Destination: &in},
+			&ufcli.StringFlag{Name: "out", Usage: "write questions to `FILE` (.jsonl, .jsonl.gz, .jsonl.zst, .parquet)", Destination: &cfg.Out},
+			&ufcli.StringFlag{Name: "keep-drops", Usage: "write dropped questions, with their checks, to `FILE`", Destination: &cfg.Drops},
+			&ufcli.StringFlag{Name: "index", Usage: "check against the mails of the database `FILE`; without it such checks are skipped", Destination: &index},
+			&ufcli.StringFlag{Name: "splits", Usage: "`FILE` with the split of each mailbox: read if it is there, written with what is new", Destination: &cfg.Splits},
+			&ufcli.Float64Flag{Name: "test", Value: 0.25, Usage: "`SHARE` of the mailboxes for test", Destination: &cfg.Shares.Test},
+			&ufcli.Float64Flag{Name: "val", Value: 0.125, Usage: "`SHARE` of the mailboxes for val", Destination: &cfg.Shares.Val},
+			&ufcli.IntFlag{Name: "hits", Value: 5, Usage: "a source mail counts as reached within `N` hits", Destination: &cfg.Hits},
+			&ufcli.IntFlag{Name: "max-rank", Value: 30, Usage: "drop a question whose source mail is not within `N` hits (0: keep)", Destination: &cfg.MaxRank},
+			&ufcli.Float64Flag{Name: "min-realistic", Usage: "drop questions whose how_realistic is below `X`", Destination: &cfg.Realism},
+			&ufcli.StringFlag{Name: "explain", Usage: "tell the checks of the question `ID` on standard error", Destination: &cfg.Explain},
+			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors},
+			&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.In.Rejects},
+		},
+		Run: func(ctx context.Context, env *cli.Env) error {
+			if err := cfg.Check(); err != nil {
+				return cli.Usagef("%w", err)
+			}
+			if index != "" {
+				store, err := mailstore.Open(index)
+				if err != nil {
+					return err
+				}
+				defer store.Close()
+				cfg.Index = store
+			}
+			cfg.In.Paths, cfg.In.Stdin, cfg.Stdout = append(in.Value(), env.Args...), env.Stdin, env.Stdout
+			cfg.In.Report = func(err error) { env.Log.Warn(err.Error()) }
+			cfg.Progress, cfg.Tell = env.Progress, env.Notef
+			return run(ctx, env, cfg)
+		},
+	}
+}
+
+func run(ctx context.Context, env *cli.Env, cfg filterq.Config) error {
+	st, err := filterq.Run(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	env.Notef("%s", st)
+	if st.Bad > 0 {
+		return cli.Partialf("%d bad records left out", st.Bad)
+	}
+	return nil
+}

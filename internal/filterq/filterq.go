@@ -1,0 +1,232 @@
+// Package filterq keeps the questions that a mailbox can answer in one way,
+// and gives each its split: the stage between synthq and rollout.
+//
+// Most callers want Run. Every check leaves a verdict and a reason in the
+// record. F1: questions come out in the order they came in. F2: a dropped
+// question is dropped for its first failed check, and is counted under it. F3:
+// no evidence stands in two splits. F4: a mailbox that has a split keeps it.
+//
+// It asks no model.
+package filterq
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"agentmill/internal/dataset"
+	"agentmill/internal/mailstore"
+	"agentmill/internal/ordered"
+	"agentmill/internal/progress"
+	"agentmill/internal/question"
+)
+
+// Verdicts of a check.
+const (
+	Pass    = "pass"
+	Drop    = "drop"
+	Skipped = "skipped"
+)
+
+// Config says what to check and how.
+type Config struct {
+	In       dataset.Source
+	Out      string
+	Drops    string // file that keeps the dropped questions; "": none
+	Stdout   io.Writer
+	Progress *progress.Reporter
+	Index    *mailstore.Store // nil: checks that need mails are skipped
+	Splits   string           // file of mailboxes and their splits, read and written; "": none
+	Shares   Shares
+	Hits     int     // a gold mail counts as reached within so many hits
+	MaxRank  int     // drop questions whose gold mail is not within so many hits; 0: keep all
+	Realism  float64 // drop questions below
+	Explain  string  // id of a question whose checks are told
+	Tell     func(format string, args ...any)
+}
+
+// Shares are the parts of the mailboxes that test and validate; the rest trains.
+type Shares struct{ Val, Test float64 }
+
+// Check returns an error that names the first setting out of range.
+func (c *Config) Check() error {
+	s := c.Shares
+	switch {
+	case s.Val < 0 || s.Test < 0 || s.Val+s.Test >= 1:
+		return fmt.Errorf("shares are val %g and test %g: want 0 or more each, below 1 together", s.Val, s.Test)
+	case c.Hits < 1:
+		return fmt.Errorf("hits is %d: want 1 or more", c.Hits)
+	case c.MaxRank < 0 || c.MaxRank > 0 && c.MaxRank < c.Hits:
+		return fmt.Errorf("max-rank is %d: want 0 (keep all) or at least %d, as hits", c.MaxRank, c.Hits)
+	case c.Realism < 0 || c.Realism > 1:
+		return fmt.Errorf("min-realistic is %g: want 0 to 1", c.Realism)
+	}
+	return nil
+}
+
+// Stats counts what Run did.
+type Stats struct {
+	Read, Bad    int
+	Kept         int
+	Unanswerable int // of the kept
+	Dropped      map[string]int
+	Splits       map[question.Split]int
+}
+
+// String is the summary line.
+func (s Stats) String() string {
+	var drops []string
+	for name, n := range s.Dropped {
+		drops = append(drops, fmt.Sprintf("%s %d", name, n))
+	}
+	slices.Sort(drops)
+	text := fmt.Sprintf("read %d questions, kept %d (train %d, val %d, test %d), %d of them unanswerable", s.Read, s.Kept, s.Splits[question.Train], s.Splits[question.Val], s.Splits[question.Test], s.Unanswerable)
+	if len(drops) > 0 {
+		text += "; dropped: " + strings.Join(drops, ", ")
+	}
+	return text
+}
+
+// Run reads questions, checks them, and writes those that are kept.
+func Run(ctx context.Context, cfg Config) (Stats, error) {
+	st := Stats{Dropped: map[string]int{}, Splits: map[question.Split]int{}}
+	qs, read, err := dataset.ReadAll[question.Question](ctx, cfg.In)
+	st.Read, st.Bad = read.Read, read.Bad
+	if err != nil {
+		return st, err
+	}
+	items := itemsOf(qs)
+	if err := cfg.checkInboxes(ctx, items); err != nil {
+		return st, err
+	}
+	dropDuplicates(items)
+	table, err := cfg.split(items)
+	if err != nil {
+		return st, err
+	}
+	dropLeaks(items)
+	if err := cfg.write(items, &st); err != nil {
+		return st, err
+	}
+	return st, table.save()
+}
+
+// An item is a question on its way.
+type item struct {
+	*question.Question
+	failed   string   // the first check that said drop
+	evidence []string // folded: what must not stand in two splits
+}
+
+func itemsOf(qs []question.Question) []*item {
+	items := make([]*item, len(qs))
+	for i := range qs {
+		q := &qs[i]
+		if q.ID == "" {
+			q.ID = q.Hash()
+		}
+		q.Checks = map[string]question.Check{}
+		items[i] = &item{Question: q}
+	}
+	return items
+}
+
+// say keeps the verdict of one check.
+func (it *item) say(check, verdict, reason string) {
+	it.Checks[check] = question.Check{Verdict: verdict, Reason: reason}
+	if verdict == Drop && it.failed == "" {
+		it.failed = check
+	}
+}
+
+// checkInboxes runs the checks of single questions, mailbox by mailbox.
+func (c *Config) checkInboxes(ctx context.Context, items []*item) error {
+	groups := byInbox(items)
+	bar := c.Progress.Start("filterq", len(groups))
+	defer bar.Done()
+	check := func(ctx context.Context, _ int, g []*item) (struct{}, error) { return struct{}{}, c.checkInbox(ctx, g) }
+	return ordered.Map(ctx, runtime.GOMAXPROCS(0), groups, check, func(int, struct{}) error {
+		bar.Add(1)
+		return nil
+	})
+}
+
+// byInbox groups items by mailbox, in order of first appearance.
+func byInbox(items []*item) [][]*item {
+	at := map[string]int{}
+	var groups [][]*item
+	for _, it := range items {
+		i, ok := at[it.InboxAddress]
+		if !ok {
+			i = len(groups)
+			at[it.InboxAddress] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], it)
+	}
+	return groups
+}
+
+// write writes what is kept, and what is dropped where that is wanted.
+func (c *Config) write(items []*item, st *Stats) error {
+	out, err := dataset.Create[question.Question](c.Out, c.Stdout)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	drops := (*dataset.Writer[question.Question])(nil)
+	if c.Drops != "" {
+		if drops, err = dataset.Create[question.Question](c.Drops, io.Discard); err != nil {
+			return err
+		}
+		defer drops.Abort()
+	}
+	for _, it := range items {
+		c.explain(it)
+		if err := st.count(it, out, drops); err != nil {
+			return err
+		}
+	}
+	if drops != nil {
+		if err := drops.Commit(); err != nil {
+			return err
+		}
+	}
+	return out.Commit()
+}
+
+// count counts an item and writes it where it belongs.
+func (s *Stats) count(it *item, out, drops *dataset.Writer[question.Question]) error {
+	if it.failed != "" {
+		s.Dropped[it.failed]++
+		if drops == nil {
+			return nil
+		}
+		return drops.Write(it.Question)
+	}
+	s.Kept++
+	s.Splits[it.Split]++
+	if !it.Answerable {
+		s.Unanswerable++
+	}
+	return out.Write(it.Question)
+}
+
+// explain tells the checks of the question that was asked for.
+func (c *Config) explain(it *item) {
+	if c.Explain == "" || c.Explain != it.ID || c.Tell == nil {
+		return
+	}
+	c.Tell("%s: %s", it.ID, it.Question.Question)
+	names := make([]string, 0, len(it.Checks))
+	for name := range it.Checks {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		c.Tell("  %-12s %-8s %s", name, it.Checks[name].Verdict, it.Checks[name].Reason)
+	}
+}
