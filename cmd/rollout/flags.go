@@ -24,6 +24,7 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.StringFlag{Name: "model", Usage: "`NAME` of the model on the server", Destination: &o.policy.Remote.Model},
 		&ufcli.StringFlag{Name: "base", Usage: "replaces the base that an adapter names", Destination: &o.policy.Local.Base},
 		&ufcli.StringFlag{Name: "split", Usage: "play only questions of this `SPLIT`: train, val or test", Destination: &o.cfg.Split},
+		&ufcli.BoolFlag{Name: "shuffle", Usage: "play the questions in an order drawn from --seed, so that the first few are of many mailboxes", Destination: &o.cfg.Shuffle},
 		&ufcli.IntFlag{Name: "limit", Usage: "play `N` questions (0: all)", Destination: &o.cfg.Limit},
 		&ufcli.IntFlag{Name: "offset", Usage: "pass over `N` questions; with --limit it goes on at the beginning after the end", Destination: &o.cfg.Offset},
 		&ufcli.IntFlag{Name: "attempts", Value: 1, Usage: "`N` attempts at each question", Destination: &o.cfg.Attempts},

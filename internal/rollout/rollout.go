@@ -10,11 +10,13 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 
 	"agentmill/internal/agent"
 	"agentmill/internal/clock"
@@ -24,6 +26,7 @@ import (
 	"agentmill/internal/ordered"
 	"agentmill/internal/progress"
 	"agentmill/internal/question"
+	"agentmill/internal/seed"
 	"agentmill/internal/traj"
 )
 
@@ -31,6 +34,7 @@ import (
 type Config struct {
 	Questions     dataset.Source
 	Split         string // only questions of this split; "" is all
+	Shuffle       bool   // in an order drawn from the seed, not that of the files
 	Offset, Limit int    // pass over, then play so many questions; Limit 0 is all
 	Attempts      int    // at each question
 	Concurrency   int    // attempts at a time
@@ -88,7 +92,7 @@ func Run(ctx context.Context, cfg Config, g *agent.Game) (Stats, error) {
 	clk := g.Clock
 	start := clk.Now()
 	st := newStats()
-	qs, err := load(ctx, &cfg, g.Env, st)
+	qs, err := load(ctx, &cfg, g, st)
 	if err != nil {
 		return *st, err
 	}
@@ -180,7 +184,7 @@ func (p *player) keep(r result, st *Stats, bar *progress.Bar, out *dataset.Write
 }
 
 // load reads the questions and chooses those to play.
-func load(ctx context.Context, cfg *Config, world env.Env, st *Stats) ([]question.Question, error) {
+func load(ctx context.Context, cfg *Config, g *agent.Game, st *Stats) ([]question.Question, error) {
 	qs, read, err := dataset.ReadAll[question.Question](ctx, cfg.Questions)
 	if err != nil {
 		return nil, fmt.Errorf("read questions: %w", err)
@@ -191,7 +195,7 @@ func load(ctx context.Context, cfg *Config, world env.Env, st *Stats) ([]questio
 		if q := &qs[i]; q.ID == "" {
 			q.ID = q.Hash()
 		}
-		ok, err := wanted(ctx, cfg, world, &qs[i], st)
+		ok, err := wanted(ctx, cfg, g.Env, &qs[i], st)
 		if err != nil {
 			return nil, err
 		}
@@ -201,6 +205,9 @@ func load(ctx context.Context, cfg *Config, world env.Env, st *Stats) ([]questio
 	}
 	if len(playable) == 0 {
 		return nil, fmt.Errorf("no question to play: %d read, %d not of split %q, %d whose mailbox the index does not hold", st.Read, st.OtherSplit, cfg.Split, st.Absent)
+	}
+	if cfg.Shuffle {
+		shuffle(playable, g.Seed)
 	}
 	playable = window(playable, cfg.Offset, cfg.Limit)
 	st.Questions = len(playable)
@@ -222,6 +229,17 @@ func wanted(ctx context.Context, cfg *Config, world env.Env, q *question.Questio
 		return false, err
 	}
 	return true, ep.Close()
+}
+
+// shuffle orders questions by a hash of the seed and their ids: files come
+// mailbox by mailbox, and a few questions should be of many. More questions in
+// the file change nothing about which of two comes first.
+func shuffle(qs []question.Question, run uint64) {
+	at := make(map[string]uint64, len(qs))
+	for i := range qs {
+		at[qs[i].ID] = seed.Derive(run, "order", qs[i].ID)
+	}
+	slices.SortStableFunc(qs, func(a, b question.Question) int { return cmp.Compare(at[a.ID], at[b.ID]) })
 }
 
 // window is limit questions from offset on, going on at the beginning after the

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -239,6 +240,23 @@ func TestWindow(t *testing.T) {
 		if diff := cmp.Diff(tt.want, rows(t, raw)); diff != "" {
 			t.Errorf("offset %d, limit %d (-want +got):\n%s", tt.offset, tt.limit, diff)
 		}
+	}
+}
+
+func TestShuffleKeepsTheOrderOfTwo(t *testing.T) {
+	order := func(qs []question.Question) []string {
+		cfg := config(t, qs)
+		cfg.Attempts, cfg.Shuffle = 1, true
+		raw, _ := run(t, cfg, game(t, nil))
+		return rows(t, raw)
+	}
+	all := order(emailtest.Questions())
+	if diff := cmp.Diff([]string{"q5 0", "q8 0", "q9 0", "q4 0", "q3 0", "q6 0", "q1 0", "q7 0", "q2 0"}, all); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+	few := slices.DeleteFunc(all, func(row string) bool { return row > "q4" })
+	if diff := cmp.Diff(few, order(emailtest.Questions()[:3])); diff != "" {
+		t.Errorf("order of the first three questions alone (-among all +alone):\n%s", diff)
 	}
 }
 

@@ -154,7 +154,7 @@ func (c Case) demonstrations(t *testing.T) {
 	}
 	for i := range c.Questions {
 		q := &c.Questions[i]
-		for seed := range uint64(10) {
+		for seed := range uint64(5) {
 			calls := c.demonstrate(t, d, q, seed)
 			if diff := cmp.Diff(calls, c.demonstrate(t, d, q, seed)); diff != "" {
 				t.Errorf("question %s, seed %d: not the same twice:\n%s", q.ID, seed, diff)
