@@ -71,6 +71,15 @@ func (a *Arena) Release(mark int) {
 	}
 }
 
+// Reserve makes the slab large enough for n floats, if nothing is handed out: a
+// first pass of a size that is known then does not spill.
+func (a *Arena) Reserve(n int) {
+	a.peak = max(a.peak, n)
+	if a.used == 0 {
+		a.Reset()
+	}
+}
+
 // Reset takes everything back and makes the slab large enough for the largest
 // pass so far.
 func (a *Arena) Reset() {
