@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"agentmill/internal/mail"
 )
@@ -148,14 +149,30 @@ func byDate(a, b *mail.Email) int {
 	return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.MessageID, b.MessageID), cmp.Compare(a.Source, b.Source))
 }
 
-// newest is the latest date that is not flagged as out of range, nil without.
+// stray is how far a mail may lie behind all others and still count for the
+// newest date: real corpora have single mails dated years too late.
+const stray = 365 * 24 * time.Hour
+
+// newest is the latest date that can be believed, nil without any: not flagged
+// as out of range, and not of the last hundredth of the mails if more than a
+// year separates that from the rest.
 func newest(sorted []*mail.Email) any {
-	for _, e := range slices.Backward(sorted) {
+	var dates []time.Time
+	for _, e := range sorted {
 		if !e.Date.IsZero() && !slices.Contains(e.Warnings, mail.WarnDateRange) {
-			return e.Date.Unix()
+			dates = append(dates, e.Date)
 		}
 	}
-	return nil
+	if len(dates) == 0 {
+		return nil
+	}
+	last := len(dates) - 1
+	for i := last; i > 0 && i >= len(dates)-max(1, len(dates)/100); i-- {
+		if dates[i].Sub(dates[i-1]) > stray && len(dates) > 2 {
+			last = i - 1
+		}
+	}
+	return dates[last].Unix()
 }
 
 func (b *Builder) insertOwner(ctx context.Context, box Mailbox, first int64, newest any) error {
@@ -240,7 +257,7 @@ func (b *Builder) insertParty(ctx context.Context, kind, address string) error {
 			return err
 		}
 	}
-	return b.exec(ctx, `INSERT OR IGNORE INTO parties VALUES (?,?,?)`, id, kind, b.rows)
+	return b.exec(ctx, `INSERT OR IGNORE INTO parties VALUES (?,?,?)`, b.rows, kind, id)
 }
 
 func (b *Builder) indexText(ctx context.Context, first int64) error {

@@ -52,10 +52,10 @@ CREATE TABLE ids (
 
 CREATE TABLE addresses (address_id INTEGER PRIMARY KEY, address TEXT NOT NULL UNIQUE);
 CREATE TABLE parties (
-  address_id INTEGER NOT NULL REFERENCES addresses,
-  kind       TEXT NOT NULL,         -- from, to, cc or bcc
   row        INTEGER NOT NULL REFERENCES mails,
-  PRIMARY KEY (address_id, kind, row)
+  kind       TEXT NOT NULL,         -- from, to, cc or bcc
+  address_id INTEGER NOT NULL REFERENCES addresses,
+  PRIMARY KEY (row, kind, address_id)
 ) WITHOUT ROWID;
 `
 

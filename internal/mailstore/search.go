@@ -3,6 +3,7 @@ package mailstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -73,46 +74,29 @@ func (s *Store) Search(ctx context.Context, q Query) (Hits, error) {
 	if !ok {
 		return Hits{}, ErrNoKeywords
 	}
-	f, empty, err := s.filter(ctx, b, expr, q)
-	if err != nil || empty {
+	first, last, err := s.rowRange(ctx, b, q.After, q.Before)
+	if err != nil || first > last {
 		return Hits{}, err
 	}
-	hits, err := s.find(ctx, b, f, q)
+	keep, err := s.partyFilter(ctx, b, q)
+	if err != nil {
+		return Hits{}, err
+	}
+	hits, err := s.find(ctx, b, search{expr, first, last, keep, q})
 	if err != nil {
 		return Hits{}, fmt.Errorf("search %s: %w", b.Owner, err)
 	}
 	return hits, nil
 }
 
-// A filter is the condition of a search on the full-text table, named f.
-type filter struct {
-	where string
-	args  []any
-}
-
-// filter turns q into a condition. Dates become a range of rows (S3), which
-// also keeps the search inside the mailbox (S1). empty is true where the dates
-// leave no row.
-func (s *Store) filter(ctx context.Context, b *box, expr string, q Query) (f filter, empty bool, err error) {
-	first, last, err := s.rowRange(ctx, b, q.After, q.Before)
-	if err != nil || first > last {
-		return filter{}, true, err
-	}
-	f = filter{where: ftsTable(b.id) + ` MATCH ? AND f.rowid BETWEEN ? AND ?`, args: []any{expr, first, last}}
-	if from := fold(q.From); from != "" {
-		f.and(`kind = 'from'`, from, first, last)
-	}
-	if to := fold(q.To); to != "" {
-		f.and(`kind <> 'from'`, to, first, last)
-	}
-	return f, false, nil
-}
-
-// and restricts f to mails with an address that holds part.
-func (f *filter) and(kind, part string, first, last int64) {
-	f.where += ` AND f.rowid IN (SELECT row FROM parties WHERE ` + kind + ` AND row BETWEEN ? AND ?
-		AND address_id IN (SELECT address_id FROM addresses WHERE instr(address, ?) > 0))`
-	f.args = append(f.args, first, last, part)
+// A search is a query made ready: dates as a range of rows (S3), which also
+// keeps it inside the mailbox (S1), and addresses as a test of a row, nil if
+// none was asked for.
+type search struct {
+	expr        string
+	first, last int64
+	keep        func(row int64) bool
+	Query
 }
 
 func fold(s string) string { return strings.ToLower(clean(s)) }
@@ -155,58 +139,71 @@ func ceilSecond(t time.Time) int64 {
 
 // find runs a search in two steps: rows first, then what is shown of the few
 // that remain. A snippet of every match would cost more than the search.
-func (s *Store) find(ctx context.Context, b *box, f filter, q Query) (Hits, error) {
-	rows, err := s.findRows(ctx, b, f, q)
+func (s *Store) find(ctx context.Context, b *box, q search) (Hits, error) {
+	found, h, err := s.findRows(ctx, b, q)
 	if err != nil {
 		return Hits{}, err
 	}
-	var h Hits
-	for _, row := range rows {
-		hit, err := s.show(ctx, b, f.args[0], row)
+	for _, row := range found {
+		hit, err := s.show(ctx, b, q.expr, row)
 		if err != nil {
 			return Hits{}, err
 		}
 		h.Hits = append(h.Hits, hit)
 	}
-	if h.Total = len(rows); h.Total < limit(q) {
-		return h, nil
-	}
-	h.Total, err = s.count(ctx, b, f)
-	if h.Total > TotalCap {
-		h.Total, h.More = TotalCap, true
-	}
-	return h, err
+	return h, nil
 }
 
-func limit(q Query) int {
-	if q.Max <= 0 {
-		return DefaultMax
+// findRows returns the rows of the hits in order, and their total.
+func (s *Store) findRows(ctx context.Context, b *box, q search) (found []int64, h Hits, err error) {
+	most, limit := DefaultMax, int64(-1)
+	if q.Max > 0 {
+		most = q.Max
 	}
-	return q.Max
-}
-
-func (s *Store) findRows(ctx context.Context, b *box, f filter, q Query) ([]int64, error) {
+	if q.keep == nil {
+		limit = int64(max(most, TotalCap+1))
+	}
 	order := `bm25(` + ftsTable(b.id) + `, 2.0, 1.0), f.rowid`
 	if q.Mode == All {
 		order = `f.rowid DESC`
 	}
-	stmt, err := s.prepare(ctx, `SELECT f.rowid FROM `+ftsTable(b.id)+` f WHERE `+f.where+` ORDER BY `+order+` LIMIT ?`)
+	stmt, err := s.prepare(ctx, fmt.Sprintf(`SELECT f.rowid FROM %s f WHERE %[1]s MATCH ? AND f.rowid BETWEEN ? AND ? ORDER BY %s LIMIT ?`, ftsTable(b.id), order))
 	if err != nil {
-		return nil, err
+		return nil, h, err
 	}
-	rows, err := stmt.QueryContext(ctx, append(f.args[:len(f.args):len(f.args)], limit(q))...)
+	rows, err := stmt.QueryContext(ctx, q.expr, q.first, q.last, limit)
 	if err != nil {
-		return nil, err
+		return nil, h, err
 	}
-	var found []int64
 	err = each(rows, func() error {
-		found = append(found, 0)
-		return rows.Scan(&found[len(found)-1])
+		var row int64
+		if err := rows.Scan(&row); err != nil {
+			return err
+		}
+		if q.keep != nil && !q.keep(row) {
+			return nil
+		}
+		if len(found) < most {
+			found = append(found, row)
+		}
+		if h.Total++; h.Total > TotalCap && len(found) == most {
+			return errEnough
+		}
+		return nil
 	})
-	return found, err
+	if h.Total > TotalCap {
+		h.Total, h.More = TotalCap, true
+	}
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return found, h, err
 }
 
-func (s *Store) show(ctx context.Context, b *box, expr any, row int64) (Hit, error) {
+// errEnough ends the reading of rows early.
+var errEnough = errors.New("enough")
+
+func (s *Store) show(ctx context.Context, b *box, expr string, row int64) (Hit, error) {
 	fts := ftsTable(b.id)
 	stmt, err := s.prepare(ctx, fmt.Sprintf(`SELECT m.row, m.message_id, m.date, m.micros, m.sender, m.subject, snippet(%s, 1, '', '', '…', %d)
 		FROM %s f JOIN mails m ON m.row = f.rowid WHERE %s MATCH ? AND f.rowid = ?`, fts, snippetTokens, fts, fts))
@@ -227,12 +224,4 @@ func (s *Store) show(ctx context.Context, b *box, expr any, row int64) (Hit, err
 	h.Subject = strings.Join(strings.Fields(h.Subject), " ")
 	h.Snippet = strings.Join(strings.Fields(h.Snippet), " ")
 	return h, nil
-}
-
-func (s *Store) count(ctx context.Context, b *box, f filter) (n int, err error) {
-	stmt, err := s.prepare(ctx, `SELECT count(*) FROM (SELECT 1 FROM `+ftsTable(b.id)+` f WHERE `+f.where+fmt.Sprintf(` LIMIT %d)`, TotalCap+1))
-	if err != nil {
-		return 0, err
-	}
-	return n, stmt.QueryRowContext(ctx, f.args...).Scan(&n)
 }

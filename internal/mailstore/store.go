@@ -58,8 +58,9 @@ type Store struct {
 	boxes   []box
 	aliases map[string]int // alias → index into boxes
 
-	mu    sync.Mutex
-	stmts map[string]*sql.Stmt
+	mu      sync.Mutex
+	stmts   map[string]*sql.Stmt
+	rosters map[int64]*roster // by owner_id
 }
 
 // A box is a row of table owners.
@@ -70,9 +71,14 @@ type box struct {
 	newest      time.Time
 }
 
+// idleConns is how many connections wait for work. With the library's two, many
+// concurrent attempts would open and close one for nearly every question. Their
+// number is not limited: whoever iterates over Mails holds one while asking.
+const idleConns = 64
+
 // Open opens the database at path for reading.
 func Open(path string) (*Store, error) {
-	s := &Store{path: path, aliases: map[string]int{}, stmts: map[string]*sql.Stmt{}}
+	s := &Store{path: path, aliases: map[string]int{}, stmts: map[string]*sql.Stmt{}, rosters: map[int64]*roster{}}
 	if err := s.open(context.Background()); err != nil {
 		return nil, errors.Join(fmt.Errorf("open inbox index %s: %w", path, err), s.Close())
 	}
@@ -90,6 +96,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.db.SetMaxIdleConns(idleConns)
 	if err := s.checkSchema(ctx); err != nil {
 		return err
 	}

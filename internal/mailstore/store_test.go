@@ -268,6 +268,29 @@ func TestOwners(t *testing.T) {
 	}
 }
 
+func TestNewestDateLeavesStraysOut(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		dates []string
+		want  string
+	}{
+		{"one mail years later", []string{"2001-01-01", "2001-03-01", "2004-02-04"}, "2001-03-01"},
+		{"within a year", []string{"2001-01-01", "2001-03-01", "2001-12-04"}, "2001-12-04"},
+		{"two mails: nobody knows which is wrong", []string{"2001-01-01", "2004-02-04"}, "2004-02-04"},
+		{"two later mails of five", []string{"2001-01-01", "2001-03-01", "2001-03-02", "2004-02-04", "2004-02-05"}, "2004-02-05"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var emails []*mail.Email
+			for i, d := range tt.dates {
+				emails = append(emails, &mail.Email{MessageID: fmt.Sprintf("<%d@x>", i), Owner: ana, Date: day(d)})
+			}
+			if got := build(t, emails, mailstore.Options{}).NewestDate(ana); !got.Equal(day(tt.want)) {
+				t.Errorf("newest %v, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestStem(t *testing.T) {
 	s := build(t, sample(), mailstore.Options{Stem: true})
 	h, err := s.Search(t.Context(), mailstore.Query{Owner: ana, Keywords: []string{"trade"}})
