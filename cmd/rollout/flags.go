@@ -79,7 +79,7 @@ func (o *options) check(e *cli.Env) error {
 	o.cfg.Questions.Paths, o.cfg.Questions.Stdin = append(o.in.Value(), e.Args...), e.Stdin
 	o.cfg.Questions.Report = func(err error) { e.Log.Warn(err.Error()) }
 	o.cfg.World = []string{o.world.Index}
-	o.cfg.Stdout, o.cfg.Log, o.cfg.Progress = e.Stdout, e.Log, e.Progress
+	o.cfg.Stdout, o.cfg.Progress = e.Stdout, e.Progress
 	return nil
 }
 

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"slices"
 
 	"agentmill/internal/agent"
@@ -44,7 +43,6 @@ type Config struct {
 	World         []string // files that the world is made of: a journal belongs to their content
 
 	Stdout   io.Writer
-	Log      *slog.Logger
 	Progress *progress.Reporter
 }
 

@@ -10,7 +10,7 @@ import (
 	"agentmill/internal/toolformat"
 )
 
-// missTries is how many pairs of words are tried for a search that misses.
+// missTries is how many selections of words are tried for a search that misses.
 const missTries = 20
 
 // recover adds to some demonstrations, those where all went well and a turn is
@@ -31,14 +31,14 @@ func (d *demo) recover(ctx context.Context, p *path) error {
 	return nil
 }
 
-// missFirst puts a search by two of the question's words before the path, one
-// that brings no gold mail.
+// missFirst puts a search by one or two of the question's words before the path,
+// one that brings no gold mail.
 func (d *demo) missFirst(ctx context.Context, p *path) (bool, error) {
 	if len(d.words) < 3 {
 		return false, nil
 	}
 	for range missTries {
-		words := d.some(2)
+		words := d.some(1 + d.rnd.IntN(2))
 		hits, err := d.hits(ctx, words)
 		if err != nil {
 			return false, err
