@@ -75,11 +75,15 @@ func TestParseMIME(t *testing.T) {
 		},
 		{
 			"an attachment and two texts", "Content-Type: multipart/mixed; boundary=\"b b\"\n\n--b b\n\none\n--b b\nContent-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\nSGVsbG8=\n--b b\n\ntwo\n--b b--\n",
-			"one\ntwo", []mail.Attachment{{Name: "a.pdf", Type: "application/pdf", Size: 5}}, nil,
+			"one\ntwo",
+			[]mail.Attachment{{Name: "a.pdf", Type: "application/pdf", Size: 5}},
+			nil,
 		},
 		{
 			"a text file is an attachment", "Content-Type: text/plain\nContent-Disposition: attachment; filename*=utf-8''caf%C3%A9.txt\n\ntext",
-			"", []mail.Attachment{{Name: "café.txt", Type: "text/plain", Size: 4}}, []string{mail.WarnNoText},
+			"",
+			[]mail.Attachment{{Name: "café.txt", Type: "text/plain", Size: 4}},
+			[]string{mail.WarnNoText},
 		},
 		{
 			"a message within", "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: message/rfc822\n\nFrom: bo@x\nSubject: old\n\nold text\n--b--\n",
