@@ -14,21 +14,24 @@ import "agentmill/internal/device"
 // align is the granularity of an Arena in floats: 64 bytes, a cache line.
 const align = 16
 
-// An Arena hands out activations from one slab, which grows to the largest
-// pass seen, so that a steady state allocates nothing on the device. What it
-// hands out is not zeroed.
+// smallestChunk and largestChunk bound a chunk of an Arena, in floats.
+const (
+	smallestChunk = 1 << 20
+	largestChunk  = 1 << 26
+)
+
+// An Arena hands out activations from chunks of device memory. It grows to the
+// largest pass seen and keeps its chunks, so that a steady state allocates
+// nothing on the device. What it hands out is not zeroed.
 type Arena struct {
-	backend  device.Backend
-	slab     device.Buffer
-	used     int // floats handed out, spilled ones included
-	peak     int
-	overflow []spill
+	backend device.Backend
+	chunks  []device.Buffer
+	at      Mark
 }
 
-// A spill is a buffer that did not fit the slab.
-type spill struct {
-	at  int
-	buf device.Buffer
+// A Mark is a point in what an Arena has handed out.
+type Mark struct {
+	chunk, used int
 }
 
 // NewArena returns an empty arena on b.
@@ -36,15 +39,25 @@ func NewArena(b device.Backend) *Arena { return &Arena{backend: b} }
 
 // Buffer hands out n floats.
 func (a *Arena) Buffer(n int) device.Buffer {
-	at, size := a.used, (n+align-1)/align*align
-	a.used += size
-	a.peak = max(a.peak, a.used)
-	if a.slab != nil && a.used <= a.slab.Len() {
-		return a.slab.Slice(at, at+n)
+	size := (n + align - 1) / align * align
+	for a.at.chunk < len(a.chunks) && a.at.used+size > a.chunks[a.at.chunk].Len() {
+		a.at = Mark{chunk: a.at.chunk + 1}
 	}
-	buf := a.backend.Alloc(n)
-	a.overflow = append(a.overflow, spill{at, buf})
-	return buf
+	if a.at.chunk == len(a.chunks) {
+		a.grow(size)
+	}
+	from := a.at.used
+	a.at.used += size
+	return a.chunks[a.at.chunk].Slice(from, from+n)
+}
+
+// grow adds a chunk for at least n floats, as large as all before it together.
+func (a *Arena) grow(n int) {
+	total := 0
+	for _, c := range a.chunks {
+		total += c.Len()
+	}
+	a.chunks = append(a.chunks, a.backend.Alloc(max(n, min(max(total, smallestChunk), largestChunk))))
 }
 
 // Mat hands out a dense rows×cols matrix.
@@ -60,48 +73,18 @@ func (a *Arena) Zeros(rows, cols int) device.Mat {
 }
 
 // Mark returns a point to Release to.
-func (a *Arena) Mark() int { return a.used }
+func (a *Arena) Mark() Mark { return a.at }
 
 // Release takes back everything handed out since Mark returned mark.
-func (a *Arena) Release(mark int) {
-	a.used = mark
-	for n := len(a.overflow); n > 0 && a.overflow[n-1].at >= mark; n-- {
-		a.backend.Free(a.overflow[n-1].buf)
-		a.overflow = a.overflow[:n-1]
-	}
-}
+func (a *Arena) Release(mark Mark) { a.at = mark }
 
-// Reserve makes the slab large enough for n floats, if nothing is handed out: a
-// first pass of a size that is known then does not spill.
-func (a *Arena) Reserve(n int) {
-	a.peak = max(a.peak, n)
-	if a.used == 0 {
-		a.Reset()
-	}
-}
-
-// Reset takes everything back and makes the slab large enough for the largest
-// pass so far.
-func (a *Arena) Reset() {
-	a.Release(0)
-	if a.slab != nil && a.slab.Len() >= a.peak {
-		return
-	}
-	a.free()
-	if a.peak > 0 {
-		a.slab = a.backend.Alloc(a.peak)
-	}
-}
+// Reset takes everything back.
+func (a *Arena) Reset() { a.at = Mark{} }
 
 // Close frees the arena's memory.
 func (a *Arena) Close() {
-	a.Release(0)
-	a.free()
-}
-
-func (a *Arena) free() {
-	if a.slab != nil {
-		a.backend.Free(a.slab)
-		a.slab = nil
+	for _, c := range a.chunks {
+		a.backend.Free(c)
 	}
+	a.chunks, a.at = nil, Mark{}
 }

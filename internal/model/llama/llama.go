@@ -127,9 +127,6 @@ func (m *Model) Forward(b *model.Batch, logp []float32, keep bool) {
 // last attention depends on other rows, so they end there.
 func (m *Model) run(b *model.Batch, t *tape) device.Mat {
 	m.arena.Reset()
-	if t != nil {
-		m.arena.Reserve(m.trainingFloats(len(b.IDs), len(b.Rows)))
-	}
 	p := m.pass(b, t != nil)
 	x := m.arena.Mat(len(b.IDs), m.cfg.HiddenSize)
 	m.embed.Forward(x, b.IDs)
@@ -149,17 +146,6 @@ func (m *Model) run(b *model.Batch, t *tape) device.Mat {
 		x = out
 	}
 	return x
-}
-
-// trainingFloats is about how much one pass forward and backward takes: what is
-// kept of each block, and what the backward pass of one block uses besides.
-func (m *Model) trainingFloats(tokens, rows int) int {
-	c, f := m.cfg.HiddenSize, m.cfg.IntermediateSize
-	heads := m.cfg.NumAttentionHeads * m.cfg.HeadDim
-	qkv := m.blocks[0].shape.Width()
-	kept := 4*c + qkv + heads + m.cfg.NumAttentionHeads + 3*f + 2
-	working := 5*c + qkv + heads + 3*f
-	return tokens*(len(m.blocks)*kept+working) + rows*6*c + min(rows, nn.HeadRows)*m.cfg.VocabSize
 }
 
 // Backward adds the gradients of the last Forward that kept its tape.
