@@ -1,22 +1,25 @@
 #!/usr/bin/env python3
-"""Writes golden numbers of a tiny Llama, made by transformers and PyTorch.
+"""Writes golden numbers of a tiny Llama, made by transformers, PEFT and PyTorch.
 
-    pip install torch transformers safetensors
+    pip install torch transformers peft safetensors
     python3 tools/golden/llama.py internal/model/llama/testdata/golden.safetensors
 
 The file holds the configuration (as metadata), the starting weights, logits,
 loss and gradients of two sequences, and losses and weights of ten AdamW steps
-with gradient clipping. Token ids are stored as float32.
+with gradient clipping. Then the same starting weights under a LoRA adapter: its
+matrices, the logits and the gradients. Token ids are stored as float32.
 """
 import hashlib
 import json
 import sys
 
 import torch
+from peft import LoraConfig, get_peft_model
 from safetensors.torch import save_file
 from transformers import LlamaConfig, LlamaForCausalLM
 
 STEPS, LR, BETAS, EPS, DECAY, CLIP = 10, 1e-2, (0.9, 0.95), 1e-8, 0.1, 1.0
+RANK, ALPHA = 3, 5
 
 
 def main(path):
@@ -60,12 +63,31 @@ def main(path):
         out["final." + name] = p.detach().clone()
     out["losses"], out["norms"] = torch.stack(losses), torch.stack(norms)
 
+    model.load_state_dict({k[len("param."):]: v for k, v in out.items() if k.startswith("param.")})
+    lora(model, sequences, masks, out)
+
     metadata = {
         "format": "agentmill-golden", "version": "1",
         "script": hashlib.sha256(open(__file__, "rb").read()).hexdigest(),
         "config": json.dumps(config.to_dict(), default=str),
     }
     save_file({k: v.contiguous() for k, v in out.items()}, path, metadata)
+
+
+def lora(model, sequences, masks, out):
+    """Adds an adapter on all projections to out."""
+    targets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
+    adapted = get_peft_model(model, LoraConfig(r=RANK, lora_alpha=ALPHA, target_modules=targets, lora_dropout=0.0))
+    trained = {n.replace(".default.", "."): p for n, p in adapted.named_parameters() if p.requires_grad}
+    with torch.no_grad():
+        for p in trained.values():
+            p.copy_(0.3 * torch.randn_like(p))
+    adapted.zero_grad()
+    mean_loss(adapted, sequences, masks).backward()
+    for name, p in trained.items():
+        out["lora." + name], out["lora_grad." + name] = p.detach().clone(), p.grad.clone()
+    for i, s in enumerate(sequences):
+        out[f"lora_logits.{i}"] = adapted(s[None]).logits[0].detach().clone()
 
 
 def mean_loss(model, sequences, masks):

@@ -16,7 +16,7 @@ import (
 	"agentmill/internal/safetensors"
 )
 
-// A golden is what transformers and PyTorch computed: testdata/golden.safetensors,
+// A golden is what transformers, PEFT and PyTorch computed: testdata/golden.safetensors,
 // written by tools/golden/llama.py.
 type golden struct {
 	*safetensors.File
@@ -51,11 +51,11 @@ func (g golden) get(name string) []float32 {
 	return v
 }
 
-// source holds the starting weights.
-func (g golden) source() model.MapSource {
+// source holds the tensors whose names begin with prefix.
+func (g golden) source(prefix string) model.MapSource {
 	src := model.MapSource{}
 	for _, name := range g.Names() {
-		if rest, ok := strings.CutPrefix(name, "param."); ok {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
 			v, shape, err := g.Tensor(name)
 			if err != nil {
 				g.t.Fatal(err)
@@ -81,29 +81,78 @@ func (g golden) samples() []model.Sample {
 	return all
 }
 
+// open builds the model of the file's configuration and starting weights.
+func (g golden) open(o model.Options) model.Model {
+	g.t.Helper()
+	cfg, err := model.ParseConfig([]byte(g.Metadata()["config"]))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	m, err := llama.New(cfg, backend(g.t, ""), g.source("param."), o)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(m.Close)
+	return m
+}
+
+// compareLogits compares the logits of both sequences.
+func (g golden) compareLogits(m model.Model, prefix string) {
+	g.t.Helper()
+	for i, s := range g.samples() {
+		name := fmt.Sprintf("%s.%d", prefix, i)
+		numtest.Close(g.t, name, logits(m, s.IDs), g.get(name), numtest.Tol{Abs: 1e-5, Rel: 1e-5})
+	}
+}
+
 // TestGolden compares logits, gradients and ten optimiser steps with PyTorch's.
 // Both sides compute in float32, in another order: the tolerances allow for
 // sums of some hundred rounded terms, grown over ten steps for the last ones.
 func TestGolden(t *testing.T) {
 	g := openGolden(t)
-	cfg, err := model.ParseConfig([]byte(g.Metadata()["config"]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := llama.New(cfg, backend(t, ""), g.source(), model.Options{Train: model.TrainFull})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	for i, s := range g.samples() {
-		numtest.Close(t, fmt.Sprintf("logits %d", i), logits(m, s.IDs), g.get(fmt.Sprintf("logits.%d", i)), numtest.Tol{Abs: 1e-5, Rel: 1e-5})
-	}
+	m := g.open(model.Options{Train: model.TrainFull})
+	g.compareLogits(m, "logits")
 	losses, norms := train(t, m, g)
 	numtest.Close(t, "losses", losses, g.get("losses"), numtest.Tol{Rel: 1e-4})
 	numtest.Close(t, "norms", norms, g.get("norms"), numtest.Tol{Rel: 1e-3})
 	for _, p := range m.Weights().Params() {
 		numtest.Close(t, "final "+p.Name, download(m, p.Values), g.get("final."+p.Name), numtest.Tol{Abs: 2e-4, Rel: 1e-3})
 	}
+}
+
+// TestGoldenLoRA compares logits and gradients under an adapter with PEFT's.
+func TestGoldenLoRA(t *testing.T) {
+	g := openGolden(t)
+	adapter := g.source("lora.")
+	m := g.open(model.Options{
+		Train: model.TrainLoRA, Adapter: adapter,
+		LoRA: model.LoRA{Rank: 3, Alpha: 5, Targets: model.AllProjections()},
+	})
+	g.compareLogits(m, "lora_logits")
+	batch, dlogp := g.batch()
+	m.Forward(batch, make([]float32, len(dlogp)), true)
+	m.Backward(dlogp)
+	if got := len(m.Weights().Params()); got != len(adapter) {
+		t.Errorf("%d matrices have gradients, want %d", got, len(adapter))
+	}
+	for _, p := range m.Weights().Params() {
+		numtest.Close(t, p.Name, download(m, p.Grad), g.get("lora_grad."+p.Name), numtest.Tol{Abs: 5e-6, Rel: 1e-4})
+	}
+}
+
+// batch packs both sequences, with the gradient of the mean negative
+// log-probability.
+func (g golden) batch() (*model.Batch, []float32) {
+	g.t.Helper()
+	b, err := model.Pack(g.samples())
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	dlogp := make([]float32, len(b.Targets))
+	for i := range dlogp {
+		dlogp[i] = -1 / float32(len(dlogp))
+	}
+	return b, dlogp
 }
 
 // logits of all positions of one sequence, without a cache.
@@ -126,16 +175,9 @@ func download(m model.Model, b device.Buffer) []float32 {
 // first gradients, and returns losses and gradient norms.
 func train(t *testing.T, m model.Model, g golden) (losses, norms []float32) {
 	t.Helper()
-	batch, err := model.Pack(g.samples())
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := m.Weights().Backend
-	n := len(batch.Targets)
-	logp, dlogp := make([]float32, n), make([]float32, n)
-	for i := range dlogp {
-		dlogp[i] = -1 / float32(n)
-	}
+	batch, dlogp := g.batch()
+	b, n := m.Weights().Backend, len(dlogp)
+	logp := make([]float32, n)
 	moments := map[string]device.Buffer{}
 	for step := 1; step <= 10; step++ {
 		m.Weights().ZeroGrads()
