@@ -93,9 +93,7 @@ func (a *attentionScratch) reserve(c *attentionCall) {
 			size += c.s.KVHeads * (keys + values)
 		}
 	}
-	if len(a.slab) < size {
-		a.slab = alignedFloats(size + size/2)
-	}
+	a.slab = regrow(a.slab, size)
 }
 
 // listTiles cuts every stack into tiles, the long ones first.

@@ -1,10 +1,6 @@
 package cpu
 
-import (
-	"unsafe"
-
-	"agentmill/internal/device"
-)
+import "agentmill/internal/device"
 
 // A buffer is device memory: plain float32 values, 64-byte aligned when whole.
 type buffer struct{ data []float32 }
@@ -15,35 +11,13 @@ func (b *buffer) Len() int { return len(b.data) }
 // Slice views values from to to.
 func (b *buffer) Slice(from, to int) device.Buffer { return &buffer{b.data[from:to:to]} }
 
-// alignedFloats makes n zeroed values on a 64-byte boundary.
-func alignedFloats(n int) []float32 {
-	const line = 16
-	all := make([]float32, n+line)
-	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(all))) % (4 * line) / 4)
-	return all[skip : skip+n : skip+n]
-}
-
 // Alloc makes a zeroed buffer.
-func (b *Backend) Alloc(n int) device.Buffer {
-	if kept := b.free[n]; len(kept) > 0 {
-		data := kept[len(kept)-1]
-		b.free[n] = kept[:len(kept)-1]
-		clear(data)
-		return &buffer{data}
-	}
-	return &buffer{alignedFloats(n)}
-}
+func (b *Backend) Alloc(n int) device.Buffer { return &buffer{allocate(n, true)} }
 
-// largestKept is the longest buffer that is kept for reuse: longer ones are few,
-// seldom of the same length again, and left to the garbage collector.
-const largestKept = 1 << 22
-
-// Free gives a buffer of Alloc back for reuse.
+// Free gives a buffer of Alloc back. Neither it nor its slices may be used again.
 func (b *Backend) Free(x device.Buffer) {
 	own := x.(*buffer)
-	if n := len(own.data); n > 0 && n <= largestKept {
-		b.free[len(own.data)] = append(b.free[len(own.data)], own.data)
-	}
+	release(own.data)
 	own.data = nil
 }
 
@@ -54,10 +28,31 @@ func (b *Backend) Upload(dst device.Buffer, src []float32) { copy(data(dst), src
 func (b *Backend) Download(dst []float32, src device.Buffer) { copy(dst, data(src)) }
 
 // Copy copies src to dst.
-func (b *Backend) Copy(dst, src device.Buffer) { copy(data(dst), data(src)) }
+func (b *Backend) Copy(dst, src device.Buffer) {
+	b.jobs.fill = fillJob{dst: data(dst), src: data(src)}
+	b.pool.do(&b.jobs.fill, panels(len(b.jobs.fill.dst), fillUnit))
+}
 
 // Zero clears a buffer.
-func (b *Backend) Zero(x device.Buffer) { clear(data(x)) }
+func (b *Backend) Zero(x device.Buffer) {
+	b.jobs.fill = fillJob{dst: data(x)}
+	b.pool.do(&b.jobs.fill, panels(len(b.jobs.fill.dst), fillUnit))
+}
+
+// fillUnit is how many values one worker copies or clears at a time.
+const fillUnit = 1 << 16
+
+// A fillJob copies src to dst, or clears it.
+type fillJob struct{ dst, src []float32 }
+
+func (j *fillJob) run(_ *worker, unit int) {
+	from, to := unit*fillUnit, min((unit+1)*fillUnit, len(j.dst))
+	if j.src == nil {
+		clear(j.dst[from:to])
+		return
+	}
+	copy(j.dst[from:to], j.src[from:])
+}
 
 // data is the memory of one of our buffers; nil stays nil.
 func data(b device.Buffer) []float32 {

@@ -101,16 +101,16 @@ func (c *cache) grow(n int) {
 	c.owner.kv = append(c.owner.kv, old.slab)
 }
 
-// takeSlab returns n zeroed values, from a freed cache where one fits.
+// takeSlab returns n values with any content, from a freed cache where one
+// fits. Only pages that get written take memory, so a capacity that is never
+// used costs nothing.
 func (b *Backend) takeSlab(n int) []float32 {
 	for i, s := range b.kv {
 		if cap(s) >= n && cap(s) <= 2*n {
 			b.kv[i] = b.kv[len(b.kv)-1]
 			b.kv = b.kv[:len(b.kv)-1]
-			s = s[:n]
-			clear(s)
-			return s
+			return s[:n]
 		}
 	}
-	return alignedFloats(n)
+	return allocate(n, false)
 }

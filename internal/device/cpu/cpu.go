@@ -32,8 +32,7 @@ type Backend struct {
 	pool *pool
 	jobs jobs
 	rope ropeTable
-	free map[int][][]float32 // buffers given back, by length
-	kv   [][]float32         // memory of freed caches
+	kv   [][]float32 // memory of freed caches
 
 	attention attentionScratch
 	packedX   []float32
@@ -43,6 +42,7 @@ var _ device.Backend = (*Backend)(nil)
 
 // jobs holds one reusable job an operator, so that calls allocate nothing.
 type jobs struct {
+	fill       fillJob
 	setWeight  setWeightJob
 	turn       turnJob
 	product    productJob
@@ -82,7 +82,7 @@ func New(threads int, path string) (*Backend, error) {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	return &Backend{k: k, pool: newPool(threads), free: map[int][][]float32{}}, nil
+	return &Backend{k: k, pool: newPool(threads)}, nil
 }
 
 // Paths lists the kernel paths that this machine can run, fastest first.
@@ -109,8 +109,12 @@ func (b *Backend) Name() string { return "cpu" }
 // Path is the kernel path in use.
 func (b *Backend) Path() string { return b.k.path }
 
-// Close ends the workers.
+// Close ends the workers and frees what the backend keeps for itself.
 func (b *Backend) Close() error {
 	b.pool.close()
+	for _, slab := range append(b.kv, b.packedX, b.attention.slab) {
+		release(slab[:cap(slab)])
+	}
+	b.kv, b.packedX, b.attention.slab = nil, nil, nil
 	return nil
 }

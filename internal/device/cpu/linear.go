@@ -19,35 +19,44 @@ func stepK(k int) int {
 
 // A grid cuts a product into units of rows × panels. No result depends on it.
 type grid struct {
-	rowBlock, rowBlocks int
-	group, groups       int // panels a unit, and the number of such groups
+	rows, panels           int
+	rowBlocks, panelGroups int
 }
 
-// gridOf makes blocks of at most block rows, and about four units a worker of
-// at least least panels.
-func (b *Backend) gridOf(rows, panels, block, least int) grid {
-	g := grid{rowBlocks: max(1, (rows+block-1)/block)}
-	g.rowBlock = (rows + g.rowBlocks - 1) / g.rowBlocks
-	want := max(1, (4*len(b.pool.workers)+g.rowBlocks-1)/g.rowBlocks)
-	g.group = min(max(least, panels/want, 1), max(panels, 1))
-	g.groups = (panels + g.group - 1) / g.group
+const (
+	// unitsEach is how many units a worker gets, so that none waits long for another.
+	unitsEach = 12
+	// unitWork is the least multiply-adds of a unit: about a microsecond's.
+	unitWork = 1 << 17
+)
+
+// gridOf makes blocks of at most block rows, and groups of at least least
+// panels; k is the length of the sums.
+func (b *Backend) gridOf(rows, panels, k, block, least int) grid {
+	g := grid{rows: rows, panels: panels, rowBlocks: max(1, (rows+block-1)/block)}
+	work := max(1, rows*k*b.k.nr/g.rowBlocks) // of a panel
+	least = max(least, unitWork/work, 1)
+	workers := len(b.pool.workers)
+	g.panelGroups = max(1, min(panels/least, (unitsEach*workers+g.rowBlocks-1)/g.rowBlocks))
+	if g.rowBlocks == 1 && g.panelGroups > workers {
+		g.panelGroups -= g.panelGroups % workers // all workers get the same
+	}
 	return g
 }
 
-func (g grid) units() int { return g.rowBlocks * g.groups }
+func (g grid) units() int { return g.rowBlocks * g.panelGroups }
 
 // unit returns the rows and panels of a unit.
-func (g grid) unit(i, rows, panels int) (r0, r1, p0, p1 int) {
-	r0 = i % g.rowBlocks * g.rowBlock
-	p0 = i / g.rowBlocks * g.group
-	return r0, min(r0+g.rowBlock, rows), p0, min(p0+g.group, panels)
+func (g grid) unit(i int) (r0, r1, p0, p1 int) {
+	r, p := i%g.rowBlocks, i/g.rowBlocks
+	return r * g.rows / g.rowBlocks, (r + 1) * g.rows / g.rowBlocks, p * g.panels / g.panelGroups, (p + 1) * g.panels / g.panelGroups
 }
 
 // Linear computes y = x·wᵀ, or adds it to y.
 func (b *Backend) Linear(y, x device.Mat, w device.Weight, add bool) {
 	own := w.(*weight)
 	j := &b.jobs.product
-	*j = productJob{k: b.k, c: view(y), a: view(x), b: own.packed, add: add}
+	*j = productJob{k: b.k, c: view(y), a: view(x), w: own, b: own.packed, add: add}
 	need("Linear", j.c.rows == j.a.rows && j.a.cols == own.in && j.c.cols == own.out)
 	b.multiply(j)
 }
@@ -56,7 +65,7 @@ func (b *Backend) Linear(y, x device.Mat, w device.Weight, add bool) {
 func (b *Backend) LinearInputGrad(dx, dy device.Mat, w device.Weight) {
 	own := w.(*weight)
 	j := &b.jobs.product
-	*j = productJob{k: b.k, c: view(dx), a: view(dy), add: true}
+	*j = productJob{k: b.k, c: view(dx), a: view(dy), w: own, add: true}
 	need("LinearInputGrad", j.c.rows == j.a.rows && j.c.cols == own.in && j.a.cols == own.out)
 	if j.a.rows == 0 {
 		return
@@ -70,6 +79,7 @@ func (b *Backend) LinearInputGrad(dx, dy device.Mat, w device.Weight) {
 type productJob struct {
 	k    *kernels
 	c, a mat
+	w    *weight // owns the memory of b
 	b    packed
 	add  bool
 	grid grid
@@ -87,14 +97,13 @@ func (b *Backend) multiply(j *productJob) {
 	if j.a.stride%aliasing == 0 && j.a.rows > 2*b.k.mr {
 		j.move, least = true, 8
 	}
-	n := panels(j.c.cols, b.k.nr)
-	j.grid = b.gridOf(j.a.rows, n, blockRows, least)
+	j.grid = b.gridOf(j.a.rows, panels(j.c.cols, b.k.nr), j.a.cols, blockRows, least)
 	b.pool.do(j, j.grid.units())
 }
 
 func (j *productJob) run(w *worker, unit int) {
 	nr, inner := j.k.nr, j.a.cols
-	r0, r1, p0, p1 := j.grid.unit(unit, j.a.rows, panels(j.c.cols, nr))
+	r0, r1, p0, p1 := j.grid.unit(unit)
 	step := max(1, stepK(inner))
 	for k0 := 0; k0 < max(inner, 1); k0 += step {
 		k := min(step, inner-k0)

@@ -63,10 +63,8 @@ type worker struct {
 // floats returns n values of scratch memory with any content. A slot's memory
 // stands until the slot is asked for again.
 func (w *worker) floats(slot, n int) []float32 {
-	if cap(w.scratch[slot]) < n {
-		w.scratch[slot] = alignedFloats(n + n/2)
-	}
-	return w.scratch[slot][:n]
+	w.scratch[slot] = regrow(w.scratch[slot], n)
+	return w.scratch[slot]
 }
 
 // A pool runs jobs on its workers; the calling goroutine is worker 0.
@@ -154,6 +152,12 @@ func (p *pool) close() {
 	}
 	p.call()
 	p.gone.Wait()
+	for _, w := range p.workers {
+		for i, s := range w.scratch {
+			release(s[:cap(s)])
+			w.scratch[i] = nil
+		}
+	}
 }
 
 // split cuts n items into parts of at least least items, several a worker, and

@@ -1,6 +1,10 @@
 package cpu
 
-import "agentmill/internal/device"
+import (
+	"runtime"
+
+	"agentmill/internal/device"
+)
 
 // A packed matrix lies in panels of nr columns: panel p holds, for every k, the
 // values of columns p·nr to p·nr+nr side by side; the last panel is filled up
@@ -30,14 +34,21 @@ func (w *weight) DType() device.DType { return w.dtype }
 
 // NewWeight makes a matrix of zeros.
 func (b *Backend) NewWeight(out, in int, dtype device.DType) device.Weight {
-	return &weight{out: out, in: in, dtype: dtype, packed: newPacked(panels(out, b.k.nr)*in*b.k.nr, dtype)}
+	w := &weight{out: out, in: in, dtype: dtype}
+	w.packed = w.newPacked(panels(out, b.k.nr) * in * b.k.nr)
+	return w
 }
 
-func newPacked(n int, dtype device.DType) packed {
-	if dtype == device.BF16 {
-		return packed{bf16: make([]uint16, n)}
+// newPacked makes memory for n values, n even, that is given back with w.
+func (w *weight) newPacked(n int) packed {
+	if w.dtype == device.BF16 {
+		memory := allocate(n/2, true)
+		runtime.AddCleanup(w, release, memory)
+		return packed{bf16: halves(memory)}
 	}
-	return packed{f32: alignedFloats(n)}
+	memory := allocate(n, true)
+	runtime.AddCleanup(w, release, memory)
+	return packed{f32: memory}
 }
 
 // panels is how many parts of size make n.
@@ -95,7 +106,7 @@ func (b *Backend) turn(w *weight) {
 	}
 	n := panels(w.in, b.k.nr)
 	if w.turned.f32 == nil && w.turned.bf16 == nil {
-		w.turned = newPacked(n*w.out*b.k.nr, w.dtype)
+		w.turned = w.newPacked(n * w.out * b.k.nr)
 	}
 	b.jobs.turn = turnJob{b.k, w}
 	b.pool.do(&b.jobs.turn, n)

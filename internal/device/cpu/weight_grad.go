@@ -15,14 +15,11 @@ func (b *Backend) LinearWeightGrad(dw, dy, x device.Mat) {
 		return
 	}
 	n := panels(j.x.cols, b.k.nr)
-	size := n * j.x.rows * b.k.nr
-	if cap(b.packedX) < size {
-		b.packedX = alignedFloats(size)
-	}
-	j.packed = b.packedX[:size]
+	b.packedX = regrow(b.packedX, n*j.x.rows*b.k.nr)
+	j.packed = b.packedX
 	b.jobs.packX = packXJob{b.k, j.x, j.packed}
 	b.pool.do(&b.jobs.packX, n)
-	j.grid = b.gridOf(j.dw.rows, n, gradBlockRows, 8)
+	j.grid = b.gridOf(j.dw.rows, n, j.x.rows, gradBlockRows, 8)
 	b.pool.do(j, j.grid.units())
 }
 
@@ -53,7 +50,7 @@ type weightGradJob struct {
 
 func (j *weightGradJob) run(w *worker, unit int) {
 	nr, tokens := j.k.nr, j.x.rows
-	r0, r1, p0, p1 := j.grid.unit(unit, j.dw.rows, panels(j.x.cols, nr))
+	r0, r1, p0, p1 := j.grid.unit(unit)
 	step := stepK(tokens)
 	for k0 := 0; k0 < tokens; k0 += step {
 		k := min(step, tokens-k0)
