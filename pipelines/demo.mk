@@ -17,11 +17,11 @@ include pipelines/loop.mk
 baselines: $(filter-out %-grpo.jsonl.zst,$(scored_test)) $(RUN)/policy-00/agentmill.json
 
 $(RUN)/mail.tar.gz:
-	@mkdir -p $(RUN)
+	mkdir -p $(RUN)
 	$(STAGE) "sample mail: a made-up company writes" bin/samplemail --out $@
 
 $(RUN)/emails.parquet $(RUN)/inbox.db &: $(MAIL)
-	@mkdir -p $(RUN)
+	mkdir -p $(RUN)
 	$(STAGE) "ingest: mail to records and to the inboxes' index" \
 	  bin/ingest $(MAIL) --index $(RUN)/inbox.db --out $(RUN)/emails.parquet
 
@@ -31,6 +31,6 @@ $(RUN)/candidates.jsonl.zst: $(RUN)/emails.parquet $(RUN)/inbox.db
 
 $(QUESTIONS): $(RUN)/candidates.jsonl.zst
 	$(STAGE) "filterq: the questions worth asking, split by inbox" \
-	  bin/filterq $< --index $(INDEX) --splits $(RUN)/splits.tsv --seed $(SEED) --out $@
+	  bin/filterq $< --index $(INDEX) --splits $(RUN)/splits.tsv --out $@
 
 .PHONY: report baselines

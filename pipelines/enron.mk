@@ -36,8 +36,8 @@ endif
 include pipelines/loop.mk
 
 $(RUN)/emails.parquet $(RUN)/inbox.db &: $(MAIL)
-	@test -n "$(MAIL)" || { echo "enron: MAIL is not set: give the corpus, as MAIL=enron_mail_20150507.tar.gz" >&2; exit 2; }
-	@mkdir -p $(RUN)
+	test -n "$(MAIL)" || { echo "enron: MAIL is not set: give the corpus, as MAIL=enron_mail_20150507.tar.gz" >&2; exit 2; }
+	mkdir -p $(RUN)
 	$(STAGE) "ingest: $(if $(custodians),$(custodians),all custodians)" \
 	  bin/ingest $(MAIL) $(custodians:%=--match %) --index $(RUN)/inbox.db --out $(RUN)/emails.parquet
 
@@ -47,6 +47,6 @@ $(RUN)/candidates.jsonl.zst: $(RUN)/emails.parquet $(RUN)/inbox.db
 
 $(RUN)/questions.parquet: $(RUN)/candidates.jsonl.zst
 	$(STAGE) "filterq: the questions worth asking, split by inbox" \
-	  bin/filterq $< --index $(INDEX) --splits $(RUN)/splits.tsv --seed $(SEED) --out $@
+	  bin/filterq $< --index $(INDEX) --splits $(RUN)/splits.tsv --out $@
 
 .PHONY: all

@@ -20,7 +20,7 @@ STEPS    ?= 4
 STEP_Q   ?= 6
 STEP_A   ?= 4
 
-ROLLOUT = bin/rollout $(QUESTIONS) --index $(INDEX) $(GAME) --seed $(SEED)
+ROLLOUT = bin/rollout $(QUESTIONS) --index $(INDEX) $(GAME) --shuffle --seed $(SEED)
 PLAYTEST = $(ROLLOUT) --split test --limit $(TEST_N) --temperature 0
 JUDGE   ?= bin/judge
 
@@ -28,6 +28,7 @@ steps := $(shell seq -f %02g 1 $(STEPS))
 last  := $(lastword 00 $(steps))
 
 .DELETE_ON_ERROR:
+.SILENT:
 .SECONDARY:
 
 # --- the expert's play, and what the student learns from it
@@ -75,5 +76,5 @@ tested := heuristic prompted sft grpo
 scored_test := $(tested:%=$(RUN)/scored-test-%.jsonl.zst)
 
 $(RUN)/report.html: $(scored_test)
-	@printf '\n== eval: the policies side by side\n\n' >&2
-	bin/eval $(foreach p,$(tested),--name $(p)=$(RUN)/scored-test-$(p).jsonl.zst) --baseline prompted --report $@
+	printf '\n== eval: the policies side by side\n\n' >&2
+	bin/eval $(foreach p,$(tested),--name $(p)=$(RUN)/scored-test-$(p).jsonl.zst) --run $(RUN) --baseline prompted --baseline sft --report $@

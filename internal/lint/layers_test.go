@@ -25,7 +25,7 @@ var layers = [][]string{
 	// vocabulary: types that flow, and pure functions over text and numbers
 	{"internal/chat", "internal/keyword", "internal/mail", "internal/match", "internal/question", "internal/stats", "internal/extract", "internal/keyword", "internal/match", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer"},
 	// records and contracts
-	{"internal/traj", "internal/chatml", "internal/mailstore", "internal/samplemail"},
+	{"internal/traj", "internal/chatml", "internal/mailstore", "internal/mailbox", "internal/samplemail"},
 	{"internal/dataset", "internal/env", "internal/toolformat", "internal/reward", "internal/device/cpu/ref"},
 	// implementations and engines
 	{"internal/agent", "internal/device/devicetest", "internal/device/cpu/asm", "internal/env/envtest", "internal/nn"},
