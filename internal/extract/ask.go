@@ -6,35 +6,39 @@ import (
 )
 
 // asks maps the wording of questions to the kind of fact that is asked for;
-// the first that matches decides.
+// the first that matches decides. Question words that leave no doubt stand
+// before the nouns that go with "what" and "which".
 var asks = []struct {
 	re   *regexp.Regexp
 	kind Kind
 }{
-	{regexp.MustCompile(`\b(e-?mail address)\b`), Email},
-	{regexp.MustCompile(`\b(phone|telephone|cell|mobile|fax|pager)\b.*\bnumber\b|\bnumber\b.*\b(call|dial|reach|phone|fax)\b|\b(dial-in number|extension|dial in)\b|\breach\b.*\bby phone\b`), Phone},
-	{regexp.MustCompile(`\b(link|url|web ?site|web page|web address)\b`), Link},
-	{regexp.MustCompile(`\b(which|what) flight\b|\bflight number\b`), Flight},
-	{regexp.MustCompile(`\b(code|pin|password|passcode|locator|(confirmation|reference|invoice|ticket|case|order|docket|purchase order|po|account|policy|claim|tracking|badge|serial|part|model) number)\b`), Code},
-	{regexp.MustCompile(`\b(street address|address|mailing address)\b`), Address},
-	{regexp.MustCompile(`^(in |on )?(which|what) (conference |meeting |training )?(room|floor)\b`), Room},
-	{regexp.MustCompile(`^(by|before) (when|what)\b|\bdeadline\b|^(when|what (day|date))\b.*\bdue\b|^how late can\b`), Deadline},
-	{regexp.MustCompile(`^(at |until |by )?what time\b|\bwhat time\b`), Time},
-	{regexp.MustCompile(`^(by |at )?what (percentage|percent|share|discount)\b|\bpercentage\b|\bpercent\b`), Percentage},
-	{regexp.MustCompile(`^how (long|far ahead|much longer)\b|\bhow long\b|\bhow many (minutes|hours|days|nights|weeks|months|years)\b`), Duration},
-	{regexp.MustCompile(`\bhow many\b`), Quantity},
-	{regexp.MustCompile(`\bhow much\b|\b(what|which) (price|amount|rate|fee|cost|salary|budget|total|deposit|figure)\b|^what (is|was|are|were|does|did|will)\b.*\b(price|cost|costs|fee|rate|total|salary|rent|budget|deposit|amount|quote|bid|offer|bonus|balance|charge|estimate|premium|payment)\b`), Amount},
-	{regexp.MustCompile(`^(when|since when|until when|from when|starting when)\b|\b(what|which) (day|date|week|month|evening|morning|afternoon)\b|^when\b`), Date},
-	{regexp.MustCompile(`^(for |to |with |from |by )?(who|whom|whose)\b`), Person},
-	{regexp.MustCompile(`^(to |from )?where\b|\b(which|what) (place|city|hotel|restaurant|building|office|town|location|venue|dock|gate|airport)\b`), Place},
-	{regexp.MustCompile(`^(with |to |from )?(which|what) (company|vendor|firm|supplier|carrier|contractor|airline|bank|caterer|customer|bidder)\b`), Org},
-	{regexp.MustCompile(`\b(decide|decided|decision|chose|choose|chosen|pick|picked|select|selected|go with|went with|settle on|settled on|recommend|recommended)\b`), Decision},
+	{regexp.MustCompile(`^why\b`), Reason},
+	{regexp.MustCompile(`^(?:to |with |from |for |by )?(?:who|whom|whose)\b`), Person},
+	{regexp.MustCompile(`^how late\b|^(?:by|before) (?:when|what|which)\b|^when\b.*\bdue\b|^(?:what|which) (?:day|date)\b.*\bdue\b|\bdeadline\b`), Deadline},
+	{regexp.MustCompile(`^(?:from |until |at |around |by )?what time\b|^(?:during|between) what (?:hours|times)\b`), Time},
+	{regexp.MustCompile(`^(?:since |until |from |starting )?when\b|^(?:on |from |until |as of )?(?:what|which) (?:day|date|week|weekday|month|evening|morning|afternoon)\b`), Date},
+	{regexp.MustCompile(`^by how much\b|^(?:by |at |to )?(?:what|which) (?:percentage|percent|share|discount|margin)\b|\bpercentage\b`), Percentage},
+	{regexp.MustCompile(`^(?:for )?how long\b|^(?:within |after |for |in )?how many (?:minutes|hours|days|nights|weeks|months|years)\b|^how much notice\b`), Duration},
+	{regexp.MustCompile(`^(?:for |to |in |with )?how many\b`), Quantity},
+	{regexp.MustCompile(`^(?:for )?how (?:much|large|expensive|high)\b`), Amount},
+	{regexp.MustCompile(`^(?:in |on |at )?(?:what|which) (?:conference |meeting |training )?(?:room|floor)\b`), Room},
+	{regexp.MustCompile(`^(?:from |to )?where\b|^(?:at |in |from |to )?(?:what|which) (?:place|city|hotel|restaurant|building|office|town|location|venue|dock|gate|bay|platform|airport|hall|park|garage)\b|^what (?:is|was) (?:my|our) hotel\b`), Place},
+	{regexp.MustCompile(`\b(?:decide|decided|decision|chose|choose|chosen|picked|select|selected|go with|went with|settle on|settled on|did .* pick)\b`), Decision},
+	{regexp.MustCompile(`^(?:with |to |from |for |by )?(?:which|what) (?:company|vendor|firm|supplier|carrier|contractor|airline|bank|caterer|customer|bidder)\b`), Org},
+	{regexp.MustCompile(`\be-?mail address\b`), Email},
+	{regexp.MustCompile(`\b(?:link|url|web ?site|web page|web address)\b`), Link},
+	{regexp.MustCompile(`\baddress\b`), Address},
+	{regexp.MustCompile(`^(?:on )?(?:which|what) flight\b|\bflight number\b`), Flight},
+	{regexp.MustCompile(`\b(?:phone|telephone|cell|mobile|fax|pager|dial|dial-in)\b|\bextension\b|\b(?:help|support) line\b|^what number\b|\bthe number of\b|\bnumber\b.*\b(?:call|reach)\b`), Phone},
+	{regexp.MustCompile(`\b(?:codes?|pin|password|passcode|locator)\b|\b[a-z]+ number\b|^(?:which|what) (?:shelf|number|ticket|reservation|order|invoice|toner|model|drawing|reference|policy|claim|space|booth|case)\b|\breference (?:for|from|of)\b`), Code},
+	{regexp.MustCompile(`\b(?:prices?|costs?|fees?|rates?|total|salary|pay|rent|budget|deposit|amount|quote|bid|offer|bonus|balance|charge|estimate|premium|payment|commission|deductible|limit|tax|duty|fares?|wage|sum|bill|money|figure|spending plan|pool)\b`), Amount},
 }
 
 // KindOfQuestion returns the kind of fact that q asks for, or "" where its
 // wording does not say.
 func KindOfQuestion(q string) Kind {
-	q = leadIn.ReplaceAllString(strings.ToLower(strings.TrimSpace(q)), "")
+	q = strings.ToLower(strings.TrimSpace(q))
+	q = leadIn.ReplaceAllString(whereToLook.ReplaceAllString(leadIn.ReplaceAllString(q, ""), "$1"), "")
 	for _, a := range asks {
 		if a.re.MatchString(q) {
 			return a.kind
@@ -43,5 +47,9 @@ func KindOfQuestion(q string) Kind {
 	return ""
 }
 
-// leadIn is what people put before the question itself.
-var leadIn = regexp.MustCompile(`^(?:(?:do|did) (?:you|we|i) (?:know|remember|recall)|can you (?:tell me|find out|check|look up)|could you (?:tell me|find out|check|look up)|please (?:tell me|find out|check)|i need to know|remind me|tell me|so|and|hi|hello|quick question)[ ,:-]+`)
+var (
+	// leadIn is what people put before the question itself.
+	leadIn = regexp.MustCompile(`^(?:(?:(?:do|did) (?:you|we|i) (?:know|remember|recall)|(?:can|could) you (?:please )?(?:tell me|find out|check|look up)|please (?:tell me|find out|check|look up)|(?:and )?tell me|i (?:need|want) to know|remind me|so|and|hi|hello|quick question)[ ,:-]+)+`)
+	// whereToLook names the mail that is meant: "in Dana's mail about seats, …".
+	whereToLook = regexp.MustCompile(`^(?:in|according to) (?:the|[a-z.' -]+'s) (?:mail|note|message|e-mail)(?: about| of| on)? .{1,70}?, (?:[^,]{1,20}, )??(who|what|when|where|which|why|how|by|in|on|at|from|until|to|for|with|during|within|after)\b|^the (?:mail|note|message) about .{1,70}? and tell me `)
+)

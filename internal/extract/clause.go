@@ -192,7 +192,7 @@ func (c *Clause) setSubject(tokens []token) bool {
 }
 
 var (
-	vagueHead  = set(`own one ones other others rest latter former same`)
+	vagueHead  = set(`own one ones other others rest latter former same somebody someone everybody`)
 	badSubject = set(`present attached enclosed it this that these those they he she there here what when where who which how why someone something everyone everything
 		nothing nobody anyone another either neither none some others such let if because although while since unless whether though to not no and or but please do don't hope`)
 	inSubject = set(`that which who whom whose where when if because although while and/or not n't would-be either neither whether what how why`)
@@ -431,6 +431,8 @@ func trimComma(tokens []token) []token {
 	return tokens
 }
 
+var pronouns = set(`i we you they he she it`)
+
 // startsStatement reports whether tokens begin with a verb, or with a subject
 // and its verb.
 func startsStatement(tokens []token) bool {
@@ -444,7 +446,7 @@ func startsStatement(tokens []token) bool {
 		if _, aux := auxiliaries[t.low]; aux {
 			return true
 		}
-		if v, ok := verbs[t.low]; ok && (v.tense == "past" || v.tense == "s" && !v.noun || i == 0 && !v.noun || i > 0 && v.tense == "s") {
+		if v, ok := verbs[t.low]; ok && (i == 1 && pronouns[tokens[0].low] || v.tense == "past" || v.tense == "s" && !v.noun || i == 0 && !v.noun || i > 0 && v.tense == "s") {
 			return true
 		}
 		if i > 5 || prepositions[t.low] {

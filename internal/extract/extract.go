@@ -17,8 +17,8 @@ import (
 // A Kind is a kind of fact.
 type Kind string
 
-// The kinds of fact. A Deadline is a Date after a word such as "by"; a
-// Decision is a choice of something by somebody.
+// The kinds of fact. A Deadline is a Date after a word such as "by", a Decision
+// a choice of something by somebody, a Reason what follows "because".
 const (
 	Date       Kind = "date"
 	Time       Kind = "time"
@@ -38,6 +38,7 @@ const (
 	Flight     Kind = "flight"
 	Code       Kind = "code"
 	Decision   Kind = "decision"
+	Reason     Kind = "reason"
 )
 
 // A Span is a fact: its kind and its half-open range of bytes.
@@ -54,8 +55,8 @@ func (s Span) overlaps(t Span) bool { return s.Start < t.End && t.Start < s.End 
 
 // Spans returns the facts of text in order of their place. Where two patterns
 // claim the same bytes the more specific one wins; spans never overlap.
-// Deadlines are dates and times with their preposition read; decisions are
-// found by Clauses alone.
+// Deadlines are dates and times with their preposition read; decisions and
+// reasons are found by Clauses alone.
 func Spans(text string) []Span {
 	var found []Span
 	starts := startsOf(text)

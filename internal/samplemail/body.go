@@ -157,6 +157,66 @@ func (b *box) reply(l letter) letter {
 	return r
 }
 
+// chatter is a mail about the same matter that says nothing of it: it competes
+// for the words of questions.
+func (b *box) chatter(l letter) letter {
+	c := letter{to: b.world.owner, kind: "chatter", topic: l.topic, fill: l.fill, aboutRecipient: true}
+	c.from = pick(b.rnd, b.world.colleagues)
+	if b.rnd.IntN(4) == 0 {
+		c.from, c.to = c.to, c.from
+	}
+	c.date = l.date.Add(time.Duration(b.rnd.IntN(500)-200) * time.Hour)
+	c.subject = pick(b.rnd, []string{"Re: ", "Re: ", "RE: ", "", "Question: "}) + l.subject
+	lines := []string{strings.ReplaceAll(pick(b.rnd, b.script.filler["chatter"]), "{re}", l.subject)}
+	for range 1 + b.rnd.IntN(2) {
+		lines = append(lines, pick(b.rnd, b.script.filler["reply"]), pick(b.rnd, b.script.filler["filler"]))
+	}
+	c.body = b.greeting(c) + b.paragraphs(dedup(lines)) + "\n\n" + b.signature(c.from)
+	return c
+}
+
+// vague is what people say as long as they do not know.
+var vague = map[string]string{
+	"date": "some day soon", "past": "some day", "weekday": "some weekday", "time": "some hour", "hours": "the usual hours", "amount": "some amount", "price": "some amount",
+	"cents": "so many", "n": "some", "pct": "some percent", "person": "somebody", "room": "some room", "place": "some place", "dur": "some time", "phone": "a number that I lost",
+	"addr": "an address that I do not have", "dock": "one of the docks", "bay": "one of the bays", "floor": "another floor", "platform": "some platform", "link": "the usual place", "mail": "some mailbox", "monthyear": "some month",
+	"cause": "something went wrong", "testcause": "something went wrong", "customscause": "something is missing", "title": "something higher", "material": "something solid", "restaurant": "some restaurant",
+	"hotel": "some hotel", "courtroom": "some room", "corner": "some corner", "park": "some park", "venue": "some hall", "month": "some month",
+}
+
+// hearsay is an earlier mail that tells the same without the facts: it fits the
+// words of a question as well as the mail that answers it.
+func (b *box) hearsay(k *kind, l letter) letter {
+	h := letter{from: pick(b.rnd, b.world.colleagues), to: b.world.owner, kind: "hearsay", topic: l.topic, aboutRecipient: true}
+	h.date = l.date.Add(-time.Duration(4+b.rnd.IntN(300)) * time.Hour)
+	h.subject = pick(b.rnd, []string{"", "", "Re: ", "Fyi: "}) + l.subject
+	all := append([]string{pick(b.rnd, k.facts)}, k.also...)
+	lines := []string{pick(b.rnd, b.script.filler["hearsay"])}
+	for _, i := range b.rnd.Perm(len(all))[:min(len(all), 1+b.rnd.IntN(3))] {
+		if !strings.Contains(all[i], "{code") && !strings.Contains(all[i], "{flight") {
+			lines = append(lines, l.fill.vaguely(all[i]))
+		}
+	}
+	lines = append(lines, pick(b.rnd, b.script.filler["later"]))
+	if b.rnd.IntN(2) == 0 {
+		lines = append(lines, pick(b.rnd, b.script.filler["filler"]))
+	}
+	h.body = b.greeting(h) + b.paragraphs(dedup(lines)) + "\n\n" + b.signature(h.from)
+	return h
+}
+
+// vaguely fills a line's things and leaves its facts open.
+func (f *filler) vaguely(line string) string {
+	open := slotRE.ReplaceAllStringFunc(line, func(slot string) string {
+		m := slotRE.FindStringSubmatch(slot)
+		if v, ok := vague[m[1]]; ok && !(thing[m[1]] && m[1] != "hotel") && m[1] != f.key {
+			return v
+		}
+		return slot
+	})
+	return f.fillNew(open)
+}
+
 // forward passes a letter on to a colleague, with or without a word.
 func (b *box) forward(l letter) letter {
 	f := letter{from: b.world.owner, to: pick(b.rnd, b.world.colleagues), kind: "forward", topic: l.topic, subject: "Fw: " + l.subject}

@@ -99,6 +99,12 @@ func (b *box) thread(k *kind) {
 	if b.rnd.IntN(14) == 0 && l.to == b.world.owner && !l.aboutRecipient && l.from.domain == domain {
 		b.shareWithOthers(l)
 	}
+	if b.rnd.IntN(100) < 55 && !b.full() {
+		b.file(b.hearsay(k, l))
+	}
+	for n := b.rnd.IntN(10); n < 5 && !b.full(); n += 3 {
+		b.file(b.chatter(l))
+	}
 	switch n := b.rnd.IntN(100); {
 	case l.change != "" && n < 50:
 		b.file(b.changed(l))

@@ -113,6 +113,8 @@ func (f *filler) draw(name, arg string) string {
 		return f.address()
 	case "site":
 		return f.value("city", "", "", "") + " " + f.value("sitekind", "", "", "")
+	case "mail":
+		return pick(f.rnd, []string{"orders", "desk", "sales", "parts", "service"}) + strconv.Itoa(1+f.rnd.IntN(9)) + "@" + firmDomain(f.value("vendor", "", "", ""))
 	case "link":
 		return pick(f.rnd, f.script.lists["link"]) + pattern(f.rnd, "aa00")
 	}

@@ -25,7 +25,7 @@ func (c *Config) ask(ctx context.Context, in inbox) ([]question.Question, error)
 	if err != nil {
 		return nil, err
 	}
-	a := &asker{Config: c, inbox: in, box: box, taken: map[string]bool{}}
+	a := &asker{Config: c, inbox: in, box: box, taken: map[string]bool{}, count: map[extract.Kind]int{}}
 	batches := a.batches()
 	answerable := a.choose(batches)
 	n := int(math.Round(c.Unanswerable / (1 - c.Unanswerable) * float64(len(answerable))))
@@ -42,6 +42,7 @@ type asker struct {
 	inbox
 	box   *mailbox.Box
 	taken map[string]bool // question texts in small letters
+	count map[extract.Kind]int
 }
 
 // mine reports whether an address is the owner's.
@@ -73,12 +74,16 @@ func (a *asker) batches() [][]candidate {
 }
 
 // ofMail chooses the candidates of one mail: of the wanted kinds, from
-// different sentences first.
+// different sentences and of seldom kinds first.
 func (a *asker) ofMail(d *mailbox.Doc) []candidate {
 	rnd := seed.Stream(a.Seed, "mail", a.owner, d.MessageID)
 	all := candidates(d, newVoice(d.Email, a.mine, a.box.Lower()))
 	rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	slices.SortStableFunc(all, func(x, y candidate) int { return seenBefore(all, x) - seenBefore(all, y) })
+	order := map[int]int{} // by place of the answer
+	for _, c := range all {
+		order[c.start] = seenBefore(all, c)*1000 + a.count[c.words.kind]
+	}
+	slices.SortStableFunc(all, func(x, y candidate) int { return order[x.start] - order[y.start] })
 	var out []candidate
 	for _, c := range all {
 		if len(out) == a.PerMail {
@@ -86,6 +91,7 @@ func (a *asker) ofMail(d *mailbox.Doc) []candidate {
 		}
 		if a.wanted(c.words.kind) && c.word(rnd) && a.fresh(c) && a.unrivaled(&c) {
 			out = append(out, c)
+			a.count[c.words.kind]++
 		}
 	}
 	return out

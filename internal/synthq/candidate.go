@@ -70,8 +70,26 @@ func (c *candidate) sound() bool {
 	if n := len(strings.Fields(q)); n < 4 || n > 24 || strings.ContainsAny(q, "\"<>*|=_[]{}") {
 		return false
 	}
-	return !says(q, c.answer) && len(c.answer) > 1
+	return !dangling(q) && !says(q, c.answer) && len(c.answer) > 1 && !strings.HasPrefix(c.answer, "some")
 }
+
+// dangling reports whether the question lost words: it ends in one that needs
+// another, or has two prepositions of place in a row.
+func dangling(q string) bool {
+	words := strings.Fields(strings.ToLower(strings.TrimSuffix(q, "?")))
+	last := words[len(words)-1]
+	if needsMore[last] || strings.HasSuffix(last, "'s") || strings.Contains(q, "..") {
+		return true
+	}
+	for i := 1; i < len(words); i++ {
+		if words[i] == words[i-1] || needsMore[words[i-1]] && tails[words[i]] && words[i-1] != "all" {
+			return true
+		}
+	}
+	return false
+}
+
+var needsMore = wordSet(`the a an my our your its his her their and or of than as every some this that these those is are was were be been`)
 
 // says reports whether the question holds the answer, or each of its words.
 func says(question, answer string) bool {

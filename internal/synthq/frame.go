@@ -410,11 +410,13 @@ func (a *clauseAsker) askReason() (wording, bool) {
 	if a.Because == (extract.Range{}) || a.Imperative {
 		return wording{}, false
 	}
+	for _, p := range a.Pieces {
+		if p.Fact != nil && p.Fact.Kind == extract.Time && !moves[a.Lemma] {
+			return wording{}, false // why it leaves at nine is not why it leaves
+		}
+	}
 	rest, ok := a.around(len(a.Pieces), "")
-	w := wording{kind: reason, wh: "why", aux: a.aux, subject: a.sub.text, rest: a.verb + " " + rest, plain: a.plain + " " + rest}
-	w.answer = extract.Span{Kind: reason, Start: a.Because.Start, End: a.Because.End}
+	w := wording{kind: extract.Reason, wh: "why", aux: a.aux, subject: a.sub.text, rest: a.verb + " " + rest, plain: a.plain + " " + rest}
+	w.answer = extract.Span{Kind: extract.Reason, Start: a.Because.Start, End: a.Because.End}
 	return w, ok
 }
-
-// reason is the kind of an answer to "why".
-const reason extract.Kind = "reason"

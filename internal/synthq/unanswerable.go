@@ -167,15 +167,13 @@ var classes = []struct {
 	}},
 	{wordSet(`agreement contract lease policy amendment permit nda offer invoice quote trademark patent settlement`), []otherFact{
 		{extract.Person, "who signed %s?"},
-		{extract.Code, "what is the file number of %s?"},
-		{extract.Percentage, "what discount does %s give us?"},
+		{extract.Code, "what is the file number for %s?"},
 		{extract.Date, "when does %s end?"},
 		{extract.Duration, "for how long is %s valid?"},
-		{extract.Phone, "what number can I call about %s at?"},
 	}},
 	{wordSet(`valves seals gaskets meters gauges clamps housings impellers cartridges flanges bearings panels chairs boxes samples glasses gloves boots protectors hats vests tickets`), []otherFact{
 		{extract.Code, "what is the tracking number of %s?"},
-		{extract.Duration, "how long is the warranty on %s?"},
+		{extract.Duration, "how long does the warranty on %s last?"},
 		{extract.Person, "who ordered %s?"},
 		{extract.Percentage, "what discount did we get on %s?"},
 		{extract.Amount, "how much do %s cost?"},
@@ -186,7 +184,6 @@ var classes = []struct {
 		{extract.Person, "who is the manager of %s?"},
 		{extract.Quantity, "how many people work at %s?"},
 		{extract.Address, "what is the street address of %s?"},
-		{extract.Percentage, "by how much did costs go up at %s?"},
 	}},
 }
 
@@ -199,8 +196,14 @@ func (a *asker) otherFacts(rnd *rand.Rand, pool []candidate) []lack {
 	var out []lack
 	for _, i := range rnd.Perm(len(pool)) {
 		c := &pool[i]
-		for _, thing := range thingRE.FindAllString(c.words.subject, -1) {
+		for _, thing := range things(c) {
 			facts := classOf(thing)
+			if facts == nil {
+				facts = ofName(thing)
+			}
+			if last := thing[strings.LastIndexByte(thing, ' ')+1:]; tails[last] {
+				continue
+			}
 			for _, f := range shuffled(rnd, facts) {
 				if a.wanted(f.kind) && a.unwritten(thing, f.kind) {
 					out = append(out, lack{capital(strings.ReplaceAll(f.ask, "%s", thing)), f.kind, c})
@@ -212,10 +215,62 @@ func (a *asker) otherFacts(rnd *rand.Rand, pool []candidate) []lack {
 	return out
 }
 
+// things are what the question's subject names, and the people and firms of
+// the whole question.
+func things(c *candidate) []string {
+	out := thingRE.FindAllString(c.words.subject, -1)
+	direct := c.words.direct()
+	for _, s := range extract.Spans(direct) {
+		if t := s.Text(direct); (s.Kind == extract.Person || s.Kind == extract.Org) && strings.Contains(t, " ") {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// ofName are the facts that a person or a firm could be asked for.
+func ofName(thing string) []otherFact {
+	for _, s := range extract.Spans(thing) {
+		switch {
+		case s.Text(thing) != thing:
+		case s.Kind == extract.Person:
+			return personFacts
+		case s.Kind == extract.Org:
+			return firmFacts
+		}
+	}
+	return nil
+}
+
+var (
+	personFacts = []otherFact{
+		{extract.Phone, "what is the phone number of %s?"},
+		{extract.Room, "in which room does %s sit?"},
+		{extract.Flight, "which flight is %s booked on?"},
+		{extract.Duration, "for how long has %s worked here?"},
+		{extract.Date, "when does %s retire?"},
+		{extract.Amount, "what salary did we offer %s?"},
+	}
+	firmFacts = []otherFact{
+		{extract.Phone, "what number can I call %s at?"},
+		{extract.Address, "what is the address of %s?"},
+		{extract.Person, "who is our contact at %s?"},
+		{extract.Email, "what e-mail address should I send orders for %s to?"},
+		{extract.Percentage, "what discount does %s grant us?"},
+		{extract.Code, "what is our account number at %s?"},
+	}
+)
+
+// vagueThing matches things that only their mail makes clear.
+var vagueThing = regexp.MustCompile(`\b(?:previous|next|last|first|second|new|old|other|current|early|late|Dr|Mr|Ms)\b`)
+
 // classOf finds the class of a thing by its head noun, the last word before
 // its first preposition.
 func classOf(thing string) []otherFact {
 	head := ""
+	if vagueThing.MatchString(thing) {
+		return nil
+	}
 	for _, w := range strings.Fields(thing) {
 		if tails[w] || w == "of" {
 			break
@@ -234,7 +289,7 @@ func classOf(thing string) []otherFact {
 // fact of the kind.
 func (a *asker) unwritten(thing string, kind extract.Kind) bool {
 	words := keyword.Content(thing)
-	if len(words) < 2 {
+	if len(words) < 2 || kind == "" {
 		return false
 	}
 	about := a.box.With(words)

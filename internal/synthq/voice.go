@@ -95,8 +95,11 @@ func (v voice) speaker(own bool, pronoun, name string) (subject, bool) {
 // decapital lowers the first letter of a phrase that began a sentence, unless
 // its first word is a name.
 func (v voice) decapital(s string) string {
-	first, _, _ := strings.Cut(s, " ")
+	first, rest, _ := strings.Cut(s, " ")
 	low := strings.ToLower(first)
+	if rest != "" && 'A' <= rest[0] && rest[0] <= 'Z' && !alwaysLower[low] {
+		return s // a name of several words
+	}
 	if alwaysLower[low] || commonNoun[low] || v.lower[low] && first != "I" {
 		return strings.ToLower(s[:1]) + s[1:]
 	}
@@ -112,7 +115,7 @@ var commonNoun = wordSet(`parking storage interest propane payroll power rent fr
 	classes courses flights trains buses trucks deliveries shipments repairs work testing demand supply prices rates fees costs taxes wages bonuses dues copies
 	results minutes notes drawings slides samples boxes badges keys cards forms files greens food drinks coffee gasoline insurance coverage inventory stock sales revenue
 	earnings volume volumes attendance overtime vacation interviews candidates interns volunteers visitors guests auditors lawyers counsel management legal customs towing
-	talks resin late early line final new old next last`)
+	talks resin packing offer payroll late early line final new old next last`)
 
 func wordSet(s string) map[string]bool {
 	m := map[string]bool{}
@@ -123,8 +126,8 @@ func wordSet(s string) map[string]bool {
 }
 
 // unclear are words that point at something outside the sentence.
-var unclear = wordSet(`it this that these those they them he she him himself herself themselves itself here there such same above below attached enclosed former latter
-	following today tomorrow yesterday tonight ago so`)
+var unclear = wordSet(`it this that these those they them he she him himself herself themselves itself here there such same above below attached enclosed former latter following
+	today tomorrow yesterday tonight ago so some somebody someone something somewhere somehow`)
 
 // text maps the pronouns of a phrase.
 func (v voice) text(s string) (string, bool) {

@@ -79,7 +79,10 @@ func wordings(c extract.Clause, v voice) []wording {
 // prepare maps the subject and makes the verb group agree with it.
 func (a *clauseAsker) prepare() bool {
 	if a.Imperative {
-		if a.voice.fromOwner {
+		if a.voice.fromOwner || len(a.Pieces) > 0 && (a.Pieces[0].Text == "you" || strings.HasPrefix(a.Pieces[0].Text, "you ")) {
+			return false
+		}
+		if needsObject[a.Lemma] && (len(a.Pieces) == 0 || a.Pieces[0].Prep != "" || tails[strings.ToLower(strings.SplitN(a.Pieces[0].Text, " ", 2)[0])]) {
 			return false
 		}
 		a.sub = subject{text: "I", first: true}
@@ -93,6 +96,9 @@ func (a *clauseAsker) prepare() bool {
 	a.agree()
 	return true
 }
+
+// needsObject are verbs of which an order without an object was misread.
+var needsObject = wordSet(`send add give bring email forward put take make get keep use buy order`)
 
 // agree sets the verb group, with "do" where the statement has a plain verb.
 func (a *clauseAsker) agree() {
@@ -165,6 +171,11 @@ func (a *clauseAsker) askSubject() (wording, bool) {
 		w.wh = "how much"
 	default:
 		return w, false
+	}
+	for _, p := range a.Pieces {
+		if p.Fact != nil && p.Fact.Kind == extract.Amount && p.Prep == "" && dropsAmount[a.Lemma] {
+			return w, false // "who charges for the truck" says too little
+		}
 	}
 	rest, ok := a.around(-1, "")
 	w.plain = plain + " " + rest
