@@ -1,0 +1,20 @@
+package cpu
+
+// Peak runs rounds of multiply-adds in registers on every worker and returns
+// the number of operations: the yardstick of the matrix products. It is 0 on a
+// path without assembly.
+func (b *Backend) Peak(rounds int) (operations float64) {
+	if b.k.peak == nil {
+		return 0
+	}
+	units := len(b.pool.workers)
+	b.pool.do(&peakJob{b.k, rounds}, units)
+	return float64(units*rounds) * b.k.peakOps()
+}
+
+type peakJob struct {
+	k      *kernels
+	rounds int
+}
+
+func (j *peakJob) run(_ *worker, _ int) { j.k.peak(j.rounds) }
