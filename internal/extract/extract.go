@@ -12,6 +12,7 @@ package extract
 import (
 	"cmp"
 	"slices"
+	"sort"
 )
 
 // A Kind is a kind of fact.
@@ -50,20 +51,21 @@ type Span struct {
 // Text returns the bytes of text that s covers.
 func (s Span) Text(text string) string { return text[s.Start:s.End] }
 
-// overlaps reports whether s and t share a byte.
-func (s Span) overlaps(t Span) bool { return s.Start < t.End && t.Start < s.End }
-
 // Spans returns the facts of text in order of their place. Where two patterns
 // claim the same bytes the more specific one wins; spans never overlap.
 // Deadlines are dates and times with their preposition read; decisions and
 // reasons are found by Clauses alone.
 func Spans(text string) []Span {
 	var found []Span
+	taken := make([]bool, len(text))
 	starts := startsOf(text)
 	for _, p := range patterns {
 		for _, s := range p.find(text, starts) {
-			if !slices.ContainsFunc(found, s.overlaps) {
+			if !slices.Contains(taken[s.Start:s.End], true) {
 				found = append(found, s)
+				for i := s.Start; i < s.End; i++ {
+					taken[i] = true
+				}
 			}
 		}
 	}
@@ -74,6 +76,13 @@ func Spans(text string) []Span {
 		}
 	}
 	return found
+}
+
+// Within returns the facts, in order, that begin inside r.
+func Within(facts []Span, r Range) []Span {
+	from := sort.Search(len(facts), func(i int) bool { return facts[i].Start >= r.Start })
+	to := sort.Search(len(facts), func(i int) bool { return facts[i].Start >= r.End })
+	return facts[from:max(from, to)]
 }
 
 // OfKind returns the spans of text that can answer a question for kind: a

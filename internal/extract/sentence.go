@@ -37,10 +37,13 @@ func Own(body string, quoted []Range) []Range {
 		start = max(start, to)
 	}
 	for at := 0; at < end; {
-		next := at + strings.IndexByte(body[at:end]+"\n", '\n') + 1
-		line := strings.TrimLeft(body[at:min(next, end)], " \t")
+		next := end
+		if n := strings.IndexByte(body[at:end], '\n'); n >= 0 {
+			next = at + n + 1
+		}
+		line := strings.TrimLeft(body[at:next], " \t")
 		if strings.HasPrefix(line, ">") || insideAny(at, quoted) {
-			cut(at, min(next, end))
+			cut(at, next)
 		}
 		at = next
 	}
@@ -90,7 +93,7 @@ func SentencesWith(text string, facts []Span) []Range {
 // endsSentence reports whether the stop at byte at ends a sentence: it is in no
 // fact, follows no abbreviation, and no small letter comes next.
 func endsSentence(text string, at, next int, facts []Span) bool {
-	for _, f := range facts {
+	for _, f := range Within(facts, Range{at - window, at + 2}) {
 		if f.Start <= at && at+1 < f.End {
 			return false
 		}

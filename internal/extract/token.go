@@ -25,8 +25,9 @@ func tokenize(text string, r Range, facts []Span) []token {
 		}
 	}
 	at := r.Start
-	for i := range facts {
-		f := &facts[i]
+	inside := Within(facts, r)
+	for i := range inside {
+		f := &inside[i]
 		if f.Start < at || f.End > r.End {
 			continue
 		}

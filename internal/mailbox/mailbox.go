@@ -72,8 +72,8 @@ func newDoc(e *mail.Email) *Doc {
 	facts := extract.Spans(body)
 	for _, r := range extract.SentencesWith(body, facts) {
 		s := sentence{text: body[r.Start:r.End]}
-		for _, f := range facts {
-			if f.Start >= r.Start && f.End <= r.End {
+		for _, f := range extract.Within(facts, r) {
+			if f.End <= r.End {
 				s.facts = append(s.facts, extract.Span{Kind: f.Kind, Start: f.Start - r.Start, End: f.End - r.Start})
 			}
 		}
