@@ -9,8 +9,9 @@ INDEX     := $(RUN)/inbox.db
 QUESTIONS := $(RUN)/questions.parquet
 
 report: baselines
-	pipelines/plan-steps.sh $(RUN) "$(STEPS)" $(STEP_A)
+	pipelines/plan-steps.sh $(RUN) $(STEPS)
 	$(MAKE) -f pipelines/demo.mk $(RUN)/report.html STEPS=$$(cat $(RUN)/steps)
+	printf '\n' && cat $(RUN)/table.txt && printf '\nreport: %s\n' $(RUN)/report.html
 
 include pipelines/loop.mk
 

@@ -28,6 +28,7 @@ endif
 endif
 
 all: $(RUN)/report.html
+	printf '\n' && cat $(RUN)/table.txt && printf '\nreport: %s\n' $(RUN)/report.html
 
 ifeq ($(QUESTIONS),)
 QUESTIONS := $(RUN)/questions.parquet

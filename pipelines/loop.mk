@@ -76,5 +76,5 @@ tested := heuristic prompted sft grpo
 scored_test := $(tested:%=$(RUN)/scored-test-%.jsonl.zst)
 
 $(RUN)/report.html: $(scored_test)
-	printf '\n== eval: the policies side by side\n\n' >&2
-	bin/eval $(foreach p,$(tested),--name $(p)=$(RUN)/scored-test-$(p).jsonl.zst) --run $(RUN) --baseline prompted --baseline sft --report $@
+	bin/eval $(foreach p,$(tested),--name $(p)=$(RUN)/scored-test-$(p).jsonl.zst) --run $(RUN) \
+	  --baseline prompted --baseline sft --report $@ >$(RUN)/table.txt.tmp && mv $(RUN)/table.txt.tmp $(RUN)/table.txt

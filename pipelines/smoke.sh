@@ -4,7 +4,7 @@
 # what must hold whatever the policy is worth. Prints what it checked.
 set -euo pipefail
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+[ -n "${KEEP:-}" ] && echo "kept: $dir" || trap 'rm -rf "$dir"' EXIT
 export AGENTMILL_CLOCK=fixed AGENTMILL_PROGRESS=never
 
 passed=0
@@ -42,7 +42,7 @@ for after in 2 4 6; do
 		GAME="--max-turns 3 --turn-tokens 12 --max-hits 3 --mail-words 40 --tool-format line" >/dev/null 2>&1 || true
 done
 demo "$dir/broken" >"$dir/broken.table" 2>"$dir/broken.log" || { cat "$dir/broken.log"; exit 1; }
-check "an interrupted run ends with the same table" diff "$dir/whole.table" "$dir/broken.table"
+check "an interrupted run ends with the same table" diff "$dir/whole/table.txt" "$dir/broken/table.txt"
 
 # The pipe of the README.
 bin/synthq "$dir/whole/emails.parquet" --index "$dir/whole/inbox.db" 2>/dev/null |
