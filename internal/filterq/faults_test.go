@@ -3,7 +3,6 @@ package filterq_test
 import (
 	"context"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
