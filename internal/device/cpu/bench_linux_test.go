@@ -122,3 +122,28 @@ func BenchmarkCold(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkAttention runs a training batch of four sequences, forward and
+// backward; operations count what the causal mask leaves.
+func BenchmarkAttention(b *testing.B) {
+	const n, length = 4, 550
+	s := device.AttentionShape{Heads: 9, KVHeads: 3, HeadDim: 64}
+	var seqs []device.Seq
+	for i := range n {
+		seqs = append(seqs, device.Seq{Start: i * length, Len: length})
+	}
+	pairs := float64(n * s.Heads * length * (length + 1) / 2)
+	for _, path := range Paths()[:1] {
+		be := open(b, 1, path)
+		defer be.Close()
+		qkv, out, _ := be.mats(n*length, s.Width(), s.Heads*s.HeadDim)
+		dqkv, dout, _ := be.mats(n*length, s.Width(), s.Heads*s.HeadDim)
+		lse := be.Alloc(n * length * s.Heads)
+		b.Run("path="+path+"/forward", func(b *testing.B) {
+			compare(b, be.k, 4*64*pairs, func() { be.Attention(out, lse, qkv, s, seqs, 0) })
+		})
+		b.Run("path="+path+"/backward", func(b *testing.B) {
+			compare(b, be.k, 10*64*pairs, func() { be.AttentionGrad(dqkv, dout, out, lse, qkv, s, seqs) })
+		})
+	}
+}
