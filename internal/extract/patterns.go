@@ -151,7 +151,7 @@ var patterns = []pattern{
 	{Time, at(`\b(?:(?:1[0-2]|0?[1-9])(?::[0-5]\d)?|` + anyClock + `)` + ws + `(?:-|–|to|until|and)` + ws + anyClock), "dl", set(`noon midnight`), rangeOfTimes},
 	{Time, at(`\b` + anyClock), "dl", set(`noon midnight`), notRatio},
 	{Date, at(`\b` + longDay + `(?:` + sp + `(?:morning|afternoon|evening|night))?\b`), "u", nil, nil},
-	{Amount, at(`(?:US|USD|CAD|EUR)?[ \t]?[$€£][ \t]?` + number + `(?:[ \t]?(?:million|billion|thousand|MM|mm|[MKkB]|bn)\b)?(?:(?: per |/| an? )(?:square foot|[A-Za-z]+))?`), "du", nil, trimPer},
+	{Amount, at(`(?:US|USD|CAD|EUR)?[ \t]?[$€£][ \t]?` + number + `(?:[ \t]?(?:million|billion|thousand|MM|mm|[MKkB]|bn)\b)?(?:(?:` + sp + `per` + sp + `|/|` + sp + `an?` + sp + `)(?:square foot|[A-Za-z]+))?`), "du", nil, trimPer},
 	{Amount, at(`\b(?:` + number + `|` + small + `)(?:[ \t]?(?:million|billion|thousand))?` + sp + `(?:dollars|cents|euros|pounds sterling)(?:(?: per | an? )[a-z]+)?\b`), "dl", smallWords, nil},
 	{Percentage, at(`\b` + number + `(?:[ \t]?%|` + sp + `percent(?:age points?)?\b|` + sp + `per cent\b)`), "d", nil, nil},
 	{Percentage, at(`\b` + small + sp + `percent\b`), "l", smallWords, nil},
@@ -182,7 +182,7 @@ const counted = `(?:people|seats|pallets|boxes|copies|units|tons|barrels|crates|
 
 var (
 	perTail    = regexp.MustCompile(`(?: per |/| an? )([A-Za-z]+)$`)
-	durTail    = regexp.MustCompile(`^[ \t](?:ago|old|later|earlier|notice)\b`)
+	durTail    = regexp.MustCompile(`^[ \t\n](?:ago|old|later|earlier|too|late|early|before|after|over|behind|ahead|away|short|longer|of each)\b`)
 	countsNext = regexp.MustCompile(`^[ \t\n]+[a-z]+s\b`)
 	timeTail   = regexp.MustCompile(`(?i)(?:[ap]\.?m|noon|midnight|:\d\d)`)
 )

@@ -10,7 +10,7 @@ type Range struct{ Start, End int }
 
 var (
 	stopRE     = regexp.MustCompile(`[.?!]+["')\]]*(?:\s|$)`)
-	abbrevRE   = regexp.MustCompile(`(?i)(?:^|[\s(])(?:mr|mrs|ms|dr|st|no|vs|inc|corp|co|ltd|ext|approx|dept|attn|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec|e\.g|i\.e|[a-z])\.$`)
+	abbrevRE   = regexp.MustCompile(`(?i)(?:^|[\s(])(?:mr|mrs|ms|dr|st|no|vs|inc|corp|co|ltd|ext|approx|dept|attn|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec|e\.g|i\.e|v)\.$|(?:^|\s)[A-Z][a-z]+ [A-Z]\.$|^[A-Z]\.$|(?:^|\s)[a-z]\.[a-z]\.$`)
 	breakRE    = regexp.MustCompile(`\n[ \t>]*\n+|\n(?:[ \t]*[-*•·][ \t]+|[ \t]*\d{1,2}[.)][ \t]+)`)
 	historyRE  = regexp.MustCompile(`(?m)^[ \t>]*-{2,}[ \t]?Original Message|^[ \t>]*-{5,}[ \t]*Forwarded by|^[ \t]*On .{6,60} wrote:[ \t]*$|^[ \t]*_{5,}[ \t]*$|^[ \t]*From:[ \t].+\n(?:.*\n){0,4}?[ \t]*(?:Sent|To|Date|Subject):|^[ \t]*"?[A-Z][\w.' -]+"?(?:@\w+)?(?: <[^>\n]+>)?[ \t]+(?:on )?\d{1,2}/\d{1,2}/\d{2,4} \d{1,2}:\d\d(?::\d\d)? ?[AP]M[ \t]*$`)
 	signoffRE  = regexp.MustCompile(`(?mi)^[ \t]*(?:--[ \t]*$|(?:thanks|thank you|many thanks|regards|best|best regards|kind regards|cheers|sincerely|yours|take care|talk soon|love)[,.!]?(?:[ \t][A-Z]\w+[.,!]?)?[ \t]*$)`)
@@ -101,7 +101,7 @@ func endsSentence(text string, at, next int, facts []Span) bool {
 			return false
 		}
 	}
-	if text[at] == '.' && abbrevRE.MatchString(text[max(0, at-12):at+1]) {
+	if text[at] == '.' && abbrevRE.MatchString(text[max(0, at-16):at+1]) {
 		return false
 	}
 	return next >= len(text) || !('a' <= text[next] && text[next] <= 'z')

@@ -26,7 +26,7 @@ type Rival struct {
 
 // generic are words of questions that name a kind of fact and no matter.
 var generic = wordSet(`time day date room number address company price amount percentage percent hour minute week month year weekday web e-mail
-	email flight code much long far kind sort mail note message know remember find remind check look tell please thread about according next first last new old`)
+	email flight code much long far kind sort mail note message know remember find remind check look tell please thread about according next first last new old already still full mostly`)
 
 func wordSet(s string) map[string]bool {
 	m := map[string]bool{}

@@ -247,7 +247,7 @@ func (a *clauseAsker) durationFrame(p extract.Piece, i int) (frame, bool) {
 	case p.Prep == "" && (a.Lemma == "take" || a.Lemma == "last" || a.Lemma == "run"):
 		return frame{wh: "how long"}, true
 	case p.Prep == "" && i+1 < len(a.Pieces) && strings.HasPrefix(a.Pieces[i+1].Text, "notice"):
-		return frame{wh: "how much"}, true // "how much … notice"
+		return frame{wh: "how much notice"}, true
 	case p.Prep == "" && a.Verb == "" && i == 0:
 		return frame{wh: "how long"}, true
 	}

@@ -329,4 +329,4 @@ func phrase(text string) bool {
 	return len(strings.Fields(text)) <= 8 && tails[strings.ToLower(first)]
 }
 
-var tails = wordSet(`for to in at with from about after before during by on into against without without per around under near through as notice off`)
+var tails = wordSet(`for to in at with from about after before during by on into against without without per around under near through as off`)
