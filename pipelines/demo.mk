@@ -4,12 +4,14 @@
 RUN    ?= runs/demo
 POLICY ?= models/smollm2
 MAIL   ?= $(RUN)/mail.tar.gz
+# GRPO steps on a fast machine
+MOST   ?= 8
 
 INDEX     := $(RUN)/inbox.db
 QUESTIONS := $(RUN)/questions.parquet
 
 report: baselines
-	pipelines/plan-steps.sh $(RUN) $(STEPS)
+	pipelines/plan-steps.sh $(RUN) $(STEPS) $(MOST)
 	$(MAKE) -f pipelines/demo.mk $(RUN)/report.html STEPS=$$(cat $(RUN)/steps)
 	printf '\n' && cat $(RUN)/table.txt && printf '\nreport: %s\n' $(RUN)/report.html
 

@@ -41,7 +41,8 @@ $(RUN)/policy-00/agentmill.json: $(RUN)/scored-expert.jsonl.zst
 	$(STAGE) "train: supervised fine-tuning on the expert's play" \
 	  bin/train $< --policy $(POLICY) --method sft $(SFT) --seed $(SEED) --out $(@D)
 
-# --- one GRPO step: $(1) this step, $(2) the one before, $(3) questions to pass over
+# --- one GRPO step: $(1) this step, $(2) the one before, $(3) questions to pass over.
+# The trainer's state is kept in the newest folder alone, the weights in every tenth and the last.
 
 define step
 $(RUN)/rollouts-$(1).jsonl.zst: $(RUN)/policy-$(2)/agentmill.json
@@ -51,7 +52,7 @@ $(RUN)/rollouts-$(1).jsonl.zst: $(RUN)/policy-$(2)/agentmill.json
 $(RUN)/policy-$(1)/agentmill.json: $(RUN)/scored-$(1).jsonl.zst
 	$$(STAGE) "train: GRPO step $(1) of $(last)" \
 	  bin/train $$< --policy $(RUN)/policy-$(2) --method grpo $$(GRPO) --seed $$(SEED) --out $$(@D)
-	rm -rf $(RUN)/policy-$(2)/trainer
+	rm -rf $(RUN)/policy-$(2)/trainer $(if $(patsubst %0,,$(2)),$(RUN)/policy-$(2)/model.safetensors)
 endef
 $(foreach k,$(steps),$(eval $(call step,$(k),$(shell printf %02d $$((10#$(k) - 1))),$(shell echo $$(($(EXPERT_N) + (10#$(k) - 1) * $(STEP_Q)))))))
 
