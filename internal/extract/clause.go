@@ -157,7 +157,7 @@ func splitFront(tokens []token) (rest []token, front string) {
 	return tokens, ""
 }
 
-var fronts = set(`for at in on after before during from with as to under by per until since given effective starting beginning following once when if because due based next last this`)
+var fronts = set(`for at in on after before during from with as to under by per until since given effective starting beginning following once when if because due based next last this instead`)
 
 // setSubject checks and keeps the subject.
 func (c *Clause) setSubject(tokens []token) bool {

@@ -112,7 +112,7 @@ const (
 	year     = `(?:19[89]\d|20[0-4]\d)`
 	small    = `(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|eighteen|twenty|thirty|forty|fifty|sixty)`
 	number   = `(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?`
-	clockT   = `(?:1[0-2]|0?[1-9])(?::[0-5]\d)?[ \t]?(?:[aApP]\.?[mM]\b\.?)`
+	clockT   = `(?:1[0-2]|0?[1-9])(?::[0-5]\d)?[ \t]?\n?(?:[aApP]\.?[mM]\b\.?)`
 	clock24  = `(?:2[0-3]|[01]?\d):[0-5]\d`
 	anyClock = `(?:` + clockT + `|` + clock24 + `|noon\b|midnight\b)`
 	capWord  = `[A-Z][A-Za-z'’&]+`

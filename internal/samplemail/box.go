@@ -3,6 +3,7 @@ package samplemail
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -157,13 +158,14 @@ func (b *box) compose(k *kind) (letter, bool) {
 	for range 12 {
 		f := b.newFiller(k.key)
 		f.value(k.key, "", "", "")
-		fact := f.fill(pick(b.rnd, k.facts))
+		template := pick(b.rnd, k.facts)
+		fact := f.fill(b.instead(template))
 		told := k.name + "\x00" + f.things[k.key]
 		if b.told[told] {
 			continue
 		}
 		b.told[told] = true
-		return b.letter(k, f, fact), true
+		return b.letter(k, f, template, fact), true
 	}
 	return letter{}, false
 }
@@ -185,13 +187,21 @@ func (b *box) day() time.Time {
 }
 
 // letter writes the mail round its fact.
-func (b *box) letter(k *kind, f *filler, fact string) letter {
+func (b *box) letter(k *kind, f *filler, template, fact string) letter {
 	l := letter{kind: k.name, topic: k.topic, date: f.at, fact: f.line, fill: f}
 	lines := []string{fact}
+	templates := []string{template}
 	for _, i := range b.rnd.Perm(len(k.also))[:min(len(k.also), 1+b.rnd.IntN(2))] {
-		lines = append(lines, f.fillNew(k.also[i]))
+		templates = append(templates, k.also[i])
+		lines = append(lines, f.fillNew(b.instead(k.also[i])))
 	}
-	for _, i := range b.rnd.Perm(len(k.sides))[:min(len(k.sides), 2+b.rnd.IntN(3))] {
+	for _, t := range templates {
+		if b.rnd.IntN(10) < 4 {
+			lines = append(lines, b.stale(f, t))
+		}
+	}
+	lines = append(lines, b.decoys(k, f)...)
+	for _, i := range b.rnd.Perm(len(k.sides))[:min(len(k.sides), 1+b.rnd.IntN(3))] {
 		lines = append(lines, f.fillNew(k.sides[i]))
 	}
 	l.aboutRecipient = says(lines, "you", "your", "You", "Your")
@@ -202,6 +212,77 @@ func (b *box) letter(k *kind, f *filler, fact string) letter {
 	}
 	l.body = b.body(l, lines)
 	return l
+}
+
+// stale says a line as it once was: the same words with other facts, and words
+// round them by which a reader knows that they no longer hold.
+func (b *box) stale(f *filler, template string) string {
+	line := strings.TrimSuffix(f.fillNew(template), ".")
+	if first, _, _ := strings.Cut(line, " "); first == "The" || first == "We" || first == "You" || first == "Your" || first == "Our" || first == "Please" || first == "From" {
+		line = strings.ToLower(line[:1]) + line[1:]
+	}
+	line = strings.TrimPrefix(line, "please ")
+	return strings.ReplaceAll(pick(b.rnd, b.script.filler["stale"]), "{line}", line)
+}
+
+// endSlot is a fact at the end of a line.
+var endSlot = regexp.MustCompile(`\{(date|past|time|weekday|amount|price|person|room|courtroom|floor|place|dur|pct|phone|addr|restaurant|park|venue)(:[^}]*)?\}\.$`)
+
+// instead tells, in about every third line that ends in a fact, what was there
+// before it: "on May 4 instead of April 28".
+func (b *box) instead(line string) string {
+	roll := b.rnd.IntN(6)
+	m := endSlot.FindStringSubmatch(line)
+	if m == nil || roll > 1 {
+		return line
+	}
+	old := "{" + m[1] + "9" + m[2] + "}"
+	if roll == 0 {
+		return strings.TrimSuffix(line, ".") + " instead of " + old + "."
+	}
+	if first, _, _ := strings.Cut(line, " "); first == "The" || first == "We" || first == "You" || first == "Your" || first == "Our" {
+		line = strings.ToLower(line[:1]) + line[1:]
+	}
+	return "Instead of " + old + ", " + line
+}
+
+// decoys are sentences about the mail's matter that hold facts of the same sorts
+// as its lines, and not the ones that matter: what was planned first, what an
+// old list says. Without them the sentence that shares most words with a
+// question would nearly always hold its answer.
+func (b *box) decoys(k *kind, f *filler) []string {
+	var pools []string
+	for _, template := range append(append([]string{}, k.facts...), k.also...) {
+		for _, m := range slotRE.FindAllStringSubmatch(template, -1) {
+			name := "decoy:" + sortOf(m[1])
+			if _, ok := b.script.filler[name]; ok && m[1] != k.key && !slices.Contains(pools, name) {
+				pools = append(pools, name)
+			}
+		}
+	}
+	var out []string
+	for _, i := range b.rnd.Perm(len(pools))[:min(len(pools), 4)] {
+		if b.rnd.IntN(2) == 0 {
+			continue
+		}
+		out = append(out, f.fillNew(strings.ReplaceAll(pick(b.rnd, b.script.filler[pools[i]]), "{name}", k.title)))
+	}
+	return out
+}
+
+// sortOf is the slot whose decoys serve for a slot.
+func sortOf(slot string) string {
+	switch slot {
+	case "past", "weekday":
+		return "date"
+	case "price", "cents":
+		return "amount"
+	case "restaurant", "hotel", "park", "venue", "corner", "dock", "bay", "platform":
+		return "place"
+	case "courtroom", "floor":
+		return "room"
+	}
+	return slot
 }
 
 // fillNew fills a line with facts of its own.

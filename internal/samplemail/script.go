@@ -14,6 +14,7 @@ var files embed.FS
 type kind struct {
 	name, topic string
 	key         string   // the slot that a mailbox has only once a kind
+	title       string   // what the mail is about, in words for a sentence
 	from        string   // who writes: "" a colleague or the owner, inside, vendor, friend, list:NAME …
 	subjects    []string // one is taken
 	facts       []string // one is taken
@@ -84,6 +85,8 @@ func (k *kind) set(word, rest string) bool {
 	switch word {
 	case "key":
 		k.key = rest
+	case "name":
+		k.title = rest
 	case "from":
 		k.from = rest
 	case "subj":

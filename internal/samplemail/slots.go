@@ -21,7 +21,7 @@ type filler struct {
 	key    string            // the kind's key
 	things map[string]string // values of a mail
 	line   map[string]string // values of the line being filled
-	used   map[string]bool   // fact values that the mail already shows
+	used   map[string]bool   // fact values that the mail already shows, and days
 }
 
 var slotRE = regexp.MustCompile(`\{([a-z]+)(\d?)('?)(?::([^}]*))?\}`)
@@ -141,9 +141,10 @@ func (f *filler) fromList(name, arg string) string {
 
 // date writes a day as people do.
 func (f *filler) date(t time.Time) string {
-	for t.Weekday() == time.Saturday || t.Weekday() == time.Sunday {
+	for t.Weekday() == time.Saturday || t.Weekday() == time.Sunday || f.used[t.Format(time.DateOnly)] {
 		t = t.AddDate(0, 0, 1)
 	}
+	f.used[t.Format(time.DateOnly)] = true
 	switch n := f.rnd.IntN(20); {
 	case n < 9:
 		return t.Format("January 2")

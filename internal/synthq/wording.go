@@ -198,7 +198,7 @@ func (a *clauseAsker) askPiece(i int) (wording, bool) {
 	}
 	w.wh = f.wh
 	if i+1 < len(a.Pieces) && strings.HasPrefix(a.Pieces[i+1].Text, "of ") {
-		if p.Fact.Kind != extract.Quantity {
+		if p.Fact.Kind != extract.Quantity || len(strings.Fields(a.Pieces[i+1].Text)) > 3 {
 			return w, false
 		}
 		w.wh += " " + a.Pieces[i+1].Text
@@ -270,6 +270,9 @@ func (a *clauseAsker) context(j, i int) (text string, keep bool) {
 	p := a.Pieces[j]
 	if p.Fact == nil {
 		return p.Text, true
+	}
+	if p.Prep == "instead of" {
+		return "", true
 	}
 	full := strings.TrimSpace(p.Prep + " " + p.Lead)
 	if p.Of {
