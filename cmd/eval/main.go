@@ -91,13 +91,13 @@ func (o *options) resolve(cfg *eval.Config, env *cli.Env) error {
 
 // write prints the result and makes the report.
 func (o *options) write(res *eval.Result, env *cli.Env) error {
-	print := res.Table
+	show := res.Table
 	if o.json {
-		print = res.JSON
+		show = res.JSON
 	} else if o.markdown {
-		print = res.Markdown
+		show = res.Markdown
 	}
-	if err := print(env.Stdout); err != nil {
+	if err := show(env.Stdout); err != nil {
 		return err
 	}
 	if o.report != "" {

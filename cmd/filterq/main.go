@@ -53,7 +53,7 @@ func command() *cli.Command {
 				if err != nil {
 					return err
 				}
-				defer store.Close()
+				defer func() { _ = store.Close() }()
 				cfg.Index = store
 			}
 			cfg.In.Paths, cfg.In.Stdin, cfg.Stdout = append(in.Value(), env.Args...), env.Stdin, env.Stdout

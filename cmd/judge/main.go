@@ -29,10 +29,8 @@ const description = `Reads trajectories (or scored rows, to judge them anew) and
 
 // options are the flags as they are typed.
 type options struct {
-	in                                     ufcli.StringSlice
-	judge, match, sources, reward, journal string
-	shard                                  string
-	list                                   bool
+	in                                   ufcli.StringSlice
+	judge, match, sources, reward, shard string
 }
 
 func command() *cli.Command {
@@ -112,22 +110,26 @@ func loadReward(name string) (*reward.Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read reward: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	return reward.Load(name, f)
 }
 
 func listRewards(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var text strings.Builder
 	for _, s := range reward.Builtins() {
-		fmt.Fprintf(t, "%s\t\t%s\n", s.Name, s.About)
+		fmt.Fprintf(&text, "%s\t\t%s\n", s.Name, s.About)
 		names, weights := s.Weights()
 		for i, name := range names {
-			fmt.Fprintf(t, "  %s\t%g\t\n", name, weights[i])
+			fmt.Fprintf(&text, "  %s\t%g\t\n", name, weights[i])
 		}
 	}
-	fmt.Fprintf(t, "\nterms\t\t\n")
+	text.WriteString("\nterms\t\t\n")
 	for _, term := range reward.Catalogue() {
-		fmt.Fprintf(t, "  %s\t\t%s\n", term.Name, term.About)
+		fmt.Fprintf(&text, "  %s\t\t%s\n", term.Name, term.About)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if _, err := io.WriteString(t, text.String()); err != nil {
+		return err
 	}
 	return t.Flush()
 }

@@ -32,15 +32,15 @@ the game that are not given are those that the folder was trained under.`
 
 // options are the flags as they are typed.
 type options struct {
-	in                          ufcli.StringSlice
-	cfg                         rollout.Config
-	policy                      catalog.PolicyConfig
-	world                       catalog.EnvConfig
-	rules                       rules
-	ask, inbox                  string
-	seed                        uint64
-	temperature, topP, maxFails float64
-	topK                        int
+	in                ufcli.StringSlice
+	cfg               rollout.Config
+	policy            catalog.PolicyConfig
+	world             catalog.EnvConfig
+	rules             rules
+	ask, inbox        string
+	seed              uint64
+	temperature, topP float64
+	topK              int
 }
 
 func command() *cli.Command {
@@ -63,8 +63,8 @@ func (o *options) run(ctx context.Context, e *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	defer g.Env.Close()
-	defer g.Policy.Close()
+	defer func() { _ = g.Env.Close() }()
+	defer func() { _ = g.Policy.Close() }()
 	if o.ask != "" {
 		q := question.Question{Question: o.ask, InboxAddress: o.inbox, Answerable: true}
 		return rollout.Ask(ctx, g, &q, e.Stdout, e.Stderr)

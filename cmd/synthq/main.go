@@ -59,7 +59,7 @@ func command() *cli.Command {
 				if err != nil {
 					return err
 				}
-				defer store.Close()
+				defer func() { _ = store.Close() }()
 				cfg.Index = store
 			}
 			st, err := synthq.Run(ctx, cfg)

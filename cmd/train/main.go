@@ -104,7 +104,7 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 	if err != nil {
 		return cli.Usagef("--device: %w", err)
 	}
-	defer backend.Close()
+	defer func() { _ = backend.Close() }()
 	debug.SetGCPercent(gcPercent)
 	cfg.Backend, cfg.Clock, cfg.Log = backend, env.Clock, env.Log
 	cfg.Source.Paths, cfg.Source.Stdin = append(o.in.Value(), env.Args...), env.Stdin
@@ -141,7 +141,7 @@ func printRate(env *cli.Env, dir string) error {
 	if err != nil {
 		return err
 	}
-	defer p.Close()
+	defer func() { _ = p.Close() }()
 	_, err = fmt.Fprintf(env.Stdout, "%.0f\n", p.Manifest.Metrics[train.RateMetric])
 	return err
 }
