@@ -84,8 +84,8 @@ func (f *File) Abort() {
 		return
 	}
 	f.done = true
-	f.tmp.Close()
-	os.Remove(f.tmp.Name())
+	_ = f.tmp.Close()
+	_ = os.Remove(f.tmp.Name())
 }
 
 // WriteFile writes data to path.
@@ -107,7 +107,7 @@ func SyncDir(dir string) error {
 	if err != nil {
 		return fmt.Errorf("sync folder: %w", err)
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }()
 	// Some file systems cannot sync a folder; the rename has happened all the same.
 	_ = d.Sync()
 	return nil

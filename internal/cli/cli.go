@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -49,7 +50,7 @@ type Env struct {
 
 // Notef prints the final one-line summary on standard error.
 func (e *Env) Notef(format string, args ...any) {
-	fmt.Fprintf(e.Stderr, "%s: %s\n", e.Name, fmt.Sprintf(format, args...))
+	_, _ = fmt.Fprintf(e.Stderr, "%s: %s\n", e.Name, fmt.Sprintf(format, args...))
 }
 
 // Main runs c with the process's arguments and streams and ends the process.
@@ -78,7 +79,7 @@ func Execute(ctx context.Context, c *Command, args []string, stdin io.Reader, st
 
 func execute(ctx context.Context, c *Command, args []string, env *Env) error {
 	var sh shared
-	flags := append(c.Flags[:len(c.Flags):len(c.Flags)], sh.flags()...)
+	flags := append(slices.Clip(c.Flags), sh.flags()...)
 	if !completing(args) {
 		var err error
 		if args, err = resolve(flags, args, env.Getenv); err != nil {
@@ -99,8 +100,8 @@ func execute(ctx context.Context, c *Command, args []string, env *Env) error {
 	}
 	app.Action = func(uc *ufcli.Context) error {
 		if sh.version {
-			fmt.Fprintln(env.Stdout, c.Name, Version())
-			return nil
+			_, err := fmt.Fprintln(env.Stdout, c.Name, Version())
+			return err
 		}
 		env.Args = uc.Args().Slice()
 		return sh.run(ctx, c, env)

@@ -90,16 +90,15 @@ func report(ctx context.Context, name string, err error, stderr io.Writer) int {
 			code = codeFailed
 			break
 		}
-		fmt.Fprintf(stderr, "%s: interrupted\n", name)
+		_, _ = fmt.Fprintf(stderr, "%s: interrupted\n", name)
 		return code
 	case codePartial:
-		fmt.Fprintf(stderr, "%s: partial: %v\n", name, err)
+		_, _ = fmt.Fprintf(stderr, "%s: partial: %v\n", name, err)
 		return code
 	}
-	fmt.Fprintf(stderr, "%s: error: %v\n", name, err)
-	var h *hintError
-	if errors.As(err, &h) {
-		fmt.Fprintf(stderr, "%s: hint: %s\n", name, h.hint)
+	_, _ = fmt.Fprintf(stderr, "%s: error: %v\n", name, err)
+	if h, ok := errors.AsType[*hintError](err); ok {
+		_, _ = fmt.Fprintf(stderr, "%s: hint: %s\n", name, h.hint)
 	}
 	return code
 }

@@ -170,7 +170,7 @@ func (set flagSet) environment(flags []ufcli.Flag, getenv func(string) string, g
 		switch {
 		case value == "" || given.has(name) || name == "version":
 		case isSlice(f):
-			for _, v := range strings.Split(strings.TrimSpace(value), "\n") {
+			for v := range strings.SplitSeq(strings.TrimSpace(value), "\n") {
 				out = append(out, setting{name, v})
 			}
 		default:

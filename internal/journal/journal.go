@@ -63,7 +63,7 @@ func Open(path, fingerprint string) (*Journal, error) {
 		err = j.line(header{version, fingerprint})
 	}
 	if err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, err
 	}
 	return j, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -53,7 +54,7 @@ func TestKilledAnywhere(t *testing.T) {
 	path := filepath.Join(dir, "j")
 	j := open(t, path, "f")
 	for i := range 3 {
-		if err := j.Append(fmt.Sprint(i), fmt.Appendf(nil, `{"i":%d}`, i)); err != nil {
+		if err := j.Append(strconv.Itoa(i), fmt.Appendf(nil, `{"i":%d}`, i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -131,7 +132,7 @@ func TestConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 50 {
 		wg.Go(func() {
-			if err := j.Append(fmt.Sprint(i), []byte(`1`)); err != nil {
+			if err := j.Append(strconv.Itoa(i), []byte(`1`)); err != nil {
 				t.Error(err)
 			}
 		})

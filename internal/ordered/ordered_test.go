@@ -3,8 +3,8 @@ package ordered
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -27,7 +27,7 @@ func TestOrderAndLimit(t *testing.T) {
 				most.Store(max(most.Load(), running.Add(1)))
 				defer running.Add(-1)
 				time.Sleep(time.Duration((i*7)%5) * time.Second) // later ones often end first
-				return fmt.Sprint(x), nil
+				return strconv.Itoa(x), nil
 			}
 			var got []string
 			err := Map(t.Context(), limit, numbers(20), do, func(i int, s string) error {

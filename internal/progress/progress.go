@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -66,7 +67,7 @@ func (r *Reporter) Write(p []byte) (int, error) {
 
 func (r *Reporter) wipe() {
 	if r.drawn {
-		fmt.Fprint(r.w, "\r\x1b[K")
+		_, _ = fmt.Fprint(r.w, "\r\x1b[K")
 		r.drawn = false
 	}
 }
@@ -155,7 +156,7 @@ func (b *Bar) show() {
 	}
 	b.r.mu.Lock()
 	defer b.r.mu.Unlock()
-	fmt.Fprintf(b.r.w, "\r%s\x1b[K", line)
+	_, _ = fmt.Fprintf(b.r.w, "\r%s\x1b[K", line)
 	b.r.drawn = true
 }
 
@@ -169,7 +170,7 @@ func (b *Bar) line(elapsed time.Duration) string {
 			parts = append(parts, "left "+left.Round(time.Second).String())
 		}
 	} else {
-		parts = append(parts, fmt.Sprint(b.done))
+		parts = append(parts, strconv.Itoa(b.done))
 	}
 	if b.msg != "" {
 		parts = append(parts, b.msg)

@@ -1,13 +1,13 @@
 package seed
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 )
 
 func TestShardsPartition(t *testing.T) {
 	for i := range 50 {
-		key, in := fmt.Sprint(i), 0
+		key, in := strconv.Itoa(i), 0
 		for part := 1; part <= 3; part++ {
 			if (Shard{part, 3}).Has(key) {
 				in++
