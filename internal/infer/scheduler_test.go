@@ -19,9 +19,9 @@ func (l *lender) Len() int { return l.n }
 func (l *lender) CopyPrefix(from device.Cache, n int) { l.from, l.copied = from, n }
 
 func numbers(n int, last ...int32) []int32 {
-	ids := make([]int32, n)
-	for i := range ids {
-		ids[i] = int32(i)
+	ids := make([]int32, 0, n+len(last))
+	for i := range n {
+		ids = append(ids, int32(i))
 	}
 	return append(ids, last...)
 }

@@ -34,7 +34,6 @@ func TestMemoryIsGivenBack(t *testing.T) {
 		t.Errorf("%d mappings after freeing three of %d buffers", n, during)
 	}
 	b.Close()
-	b, w = nil, nil
 	for range 200 {
 		runtime.GC()
 		if countMappings() <= before {

@@ -47,7 +47,7 @@ func random(run uint64, name string, shape []int) model.Tensor {
 	rng := seed.Stream(run, "random", name)
 	n, mean, dev := shape[0], 1.0, 0.1
 	if len(shape) == 2 {
-		n, mean, dev = shape[0]*shape[1], 0, 1/math.Sqrt(float64(shape[1]))
+		n, mean, dev = shape[0]*shape[1], 0, 1/math.Sqrt(float64(shape[1])) //nolint:gosec // two there are
 	}
 	values := make([]float32, n)
 	for i := range values {

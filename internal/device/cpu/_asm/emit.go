@@ -96,14 +96,26 @@ func (g *gen) constants() {
 		bits uint32
 	}{
 		// exp: Cody-Waite reduction and a polynomial of degree 5 (Cephes expf).
-		{"expLow", g.expLow()}, {"expHigh", 0x42b20000 /* 89 */}, {"log2e", 0x3fb8aa3b},
-		{"ln2High", 0x3f318000}, {"ln2Low", 0xb95e8083},
-		{"exp0", 0x3f000000}, {"exp1", 0x3e2aaaaa}, {"exp2", 0x3d2aa9c1},
-		{"exp3", 0x3c088908}, {"exp4", 0x3ab743ce}, {"exp5", 0x39506967},
-		{"one", 0x3f800000}, {"sign", 0x80000000}, {"exponentBias", 127},
+		{"expLow", g.expLow()},
+		{"expHigh", 0x42b20000 /* 89 */},
+		{"log2e", 0x3fb8aa3b},
+		{"ln2High", 0x3f318000},
+		{"ln2Low", 0xb95e8083},
+		{"exp0", 0x3f000000},
+		{"exp1", 0x3e2aaaaa},
+		{"exp2", 0x3d2aa9c1},
+		{"exp3", 0x3c088908},
+		{"exp4", 0x3ab743ce},
+		{"exp5", 0x39506967},
+		{"one", 0x3f800000},
+		{"sign", 0x80000000},
+		{"exponentBias", 127},
 		{"negInf", 0xff800000},
 		// rounding to bfloat16
-		{"roundHalf", 0x7fff}, {"intOne", 1}, {"upper", 0xffff0000}, {"quiet", 0x00400000},
+		{"roundHalf", 0x7fff},
+		{"intOne", 1},
+		{"upper", 0xffff0000},
+		{"quiet", 0x00400000},
 	} {
 		for i := range g.lanes {
 			fmt.Fprintf(g, "DATA %s<>+%d(SB)/4, $0x%08x\n", c.name, 4*i, c.bits)

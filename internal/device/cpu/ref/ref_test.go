@@ -3,6 +3,7 @@ package ref_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"agentmill/internal/device/cpu/ref"
@@ -109,7 +110,7 @@ func TestForwardByHand(t *testing.T) {
 	numtest.Close(t, "swiglu", y[:1], []float64{1.5 / (1 + math.Exp(-0.5))}, tight)
 	lse := make([]float64, 1)
 	ref.Softmax(y, lse, []float64{0, math.Log(3)}, 2, 1)
-	numtest.Close(t, "softmax", append(y, lse...), []float64{0.25, 0.75, math.Log(4)}, tight)
+	numtest.Close(t, "softmax", slices.Concat(y, lse), []float64{0.25, 0.75, math.Log(4)}, tight)
 	turned := []float64{1, 0}
 	ref.Rope(turned, 2, []int32{2}, 1, 2, []float64{0.5}, 1)
 	numtest.Close(t, "rope", turned, []float64{math.Cos(1), math.Sin(1)}, tight)
