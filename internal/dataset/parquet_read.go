@@ -30,8 +30,8 @@ func (rd *reader) parquet(name string, r, buffered io.Reader, fn take) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", name, err)
 		}
-		defer os.Remove(spool.Name())
-		defer spool.Close()
+		defer func() { _ = os.Remove(spool.Name()) }()
+		defer func() { _ = spool.Close() }()
 		f = spool
 	}
 	info, err := f.Stat()
@@ -57,8 +57,7 @@ func (rd *reader) parquet(name string, r, buffered io.Reader, fn take) error {
 
 // at adds the place to an error of the file; errors of records have theirs.
 func at(name string, line int, err error) error {
-	var broken *brokenError
-	if errors.As(err, &broken) {
+	if broken, ok := errors.AsType[*brokenError](err); ok {
 		return fmt.Errorf("%s:%d: %w", name, line+1, broken.err)
 	}
 	return err
@@ -81,8 +80,8 @@ func spool(r io.Reader) (*os.File, error) {
 		return nil, err
 	}
 	if _, err := io.Copy(f, r); err != nil {
-		f.Close()
-		os.Remove(f.Name())
+		_ = f.Close()
+		_ = os.Remove(f.Name())
 		return nil, err
 	}
 	return f, nil
@@ -147,7 +146,7 @@ func newColumn(c *parquet.Column, def, rep int, next *int) *column {
 
 func (a *assembler) rows(group parquet.RowGroup, fn func(object []byte) error) error {
 	rows := group.Rows()
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	batch := make([]parquet.Row, rowBatch)
 	for {
 		n, err := rows.ReadRows(batch)
@@ -242,7 +241,7 @@ func (a *assembler) elements(n *column) {
 		if i > 0 {
 			a.buf = append(a.buf, ',')
 		}
-		ok := false
+		var ok bool
 		if n.bare {
 			ok = a.value(n.children[0])
 		} else {
@@ -386,7 +385,7 @@ func appendString(b []byte, s string) []byte {
 		s = strings.ToValidUTF8(s, "\ufffd")
 	}
 	b = append(b, '"')
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		switch c := s[i]; {
 		case c == '"' || c == '\\':
 			b = append(b, '\\', c)

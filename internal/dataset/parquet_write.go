@@ -26,7 +26,7 @@ func newParquetEncoder[T Record](w io.Writer) encoder[T] {
 	case *traj.Scored:
 		enc = newRowEncoder(w, rowOfScored)
 	}
-	return enc.(encoder[T])
+	return enc.(encoder[T]) //nolint:errcheck // Record has these four types
 }
 
 // A rowEncoder writes records of type T as rows of type R.

@@ -60,8 +60,7 @@ func Read[T Record](ctx context.Context, src Source, fn func(pos Position, rec *
 		if err == nil {
 			err = fn(pos, rec)
 		}
-		var field *FieldError
-		if errors.As(err, &field) {
+		if _, ok := errors.AsType[*FieldError](err); ok {
 			return rd.bad(pos, data, err)
 		}
 		if err == nil {
@@ -111,7 +110,7 @@ func (rd *reader) file(path string, fn take) error {
 	if err != nil {
 		return fmt.Errorf("read records: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return fmt.Errorf("read records: %s is a folder, want a file", path)
 	}
@@ -142,7 +141,7 @@ func (rd *reader) stream(name string, r io.Reader, fn take) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		defer z.Close()
+		defer func() { _ = z.Close() }()
 		return rd.lines(name, z, fn)
 	case bytes.Equal(head, magicZstd):
 		z, err := zstd.NewReader(br)

@@ -158,11 +158,11 @@ func checkDuplicates(t *testing.T, got []mail.Email) {
 	t.Helper()
 	var groups []string
 	for _, e := range got {
-		sources := e.Source[strings.LastIndexByte(e.Source, ':')+1:]
+		sources := []string{e.Source[strings.LastIndexByte(e.Source, ':')+1:]}
 		for _, c := range e.Copies {
-			sources += "+" + c.Source[strings.LastIndexByte(c.Source, ':')+1:]
+			sources = append(sources, c.Source[strings.LastIndexByte(c.Source, ':')+1:])
 		}
-		groups = append(groups, sources)
+		groups = append(groups, strings.Join(sources, "+"))
 	}
 	slices.Sort(groups)
 	if diff := cmp.Diff([]string{"1+4", "2", "3"}, groups); diff != "" {

@@ -270,7 +270,7 @@ func readOwners(path string) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read owners: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())

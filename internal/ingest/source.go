@@ -85,7 +85,7 @@ func (s *source) path(p string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	return s.stream(p, baseName(p), f)
 }
 
@@ -146,7 +146,7 @@ func (s *source) treeFile(file, rel string) error {
 		if err != nil {
 			return err
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		return s.mbox(box{mailbox: mailbox, folder: baseName(file), source: rel, where: file}, bufio.NewReaderSize(f, 1<<16))
 	}
 	return s.send(entry{
@@ -176,7 +176,7 @@ func (s *source) stream(where, name string, r io.Reader) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", where, err)
 		}
-		defer z.Close()
+		defer func() { _ = z.Close() }()
 		s.inside = true
 		return s.stream(where, name, z)
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):

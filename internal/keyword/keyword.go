@@ -25,7 +25,7 @@ var stop = setOf(`a an the of in on at to for with and or nor by from about as i
 
 func setOf(words string) map[string]bool {
 	set := map[string]bool{}
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		set[w] = true
 	}
 	return set

@@ -265,10 +265,10 @@ func (b *Builder) indexText(ctx context.Context, first int64) error {
 	if _, err := b.tx.ExecContext(ctx, createFTS(b.owners, b.stem)); err != nil {
 		return err
 	}
-	if _, err := b.tx.ExecContext(ctx, `INSERT INTO `+fts+` (rowid, subject, body) SELECT row, subject, body FROM mails WHERE row >= ? ORDER BY row`, first); err != nil {
+	if _, err := b.tx.ExecContext(ctx, `INSERT INTO `+fts+` (rowid, subject, body) SELECT row, subject, body FROM mails WHERE row >= ? ORDER BY row`, first); err != nil { //nolint:gosec // a table's name, made of a number
 		return err
 	}
-	_, err := b.tx.ExecContext(ctx, `INSERT INTO `+fts+` (`+fts+`) VALUES ('optimize')`)
+	_, err := b.tx.ExecContext(ctx, `INSERT INTO `+fts+` (`+fts+`) VALUES ('optimize')`) //nolint:gosec // as above
 	return err
 }
 

@@ -113,7 +113,7 @@ func dataSource(path, query string) string {
 
 func (s *Store) checkSchema(ctx context.Context) error {
 	meta := map[string]string{}
-	rows, err := s.db.QueryContext(ctx, `SELECT key, value FROM meta`)
+	rows, err := s.db.QueryContext(ctx, `SELECT key, value FROM meta`) //nolint:sqlclosecheck // each closes them
 	if err != nil {
 		return fmt.Errorf("is not an inbox index: %w", err)
 	}
@@ -261,7 +261,7 @@ func (s *Store) Mails(ctx context.Context, owner string) iter.Seq2[*Mail, error]
 			yield(nil, fmt.Errorf("read mails of %s: %w", owner, err))
 			return
 		}
-		defer rows.Close()
+		defer func() { _ = rows.Close() }()
 		for rows.Next() {
 			m, err := scanMail(rows.Scan)
 			if !yield(m, err) || err != nil {

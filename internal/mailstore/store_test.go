@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -172,12 +173,12 @@ func TestTotalIsCapped(t *testing.T) {
 		emails = append(emails, &mail.Email{MessageID: fmt.Sprintf("<%d@x>", i), Owner: ana, Body: "gas"})
 	}
 	s := build(t, emails, mailstore.Options{})
-	for mode, max := range map[mailstore.Mode]int{mailstore.Any: 3, mailstore.All: mailstore.TotalCap + 2} {
-		h, err := s.Search(t.Context(), mailstore.Query{Owner: ana, Keywords: []string{"gas"}, Mode: mode, Max: max})
+	for mode, most := range map[mailstore.Mode]int{mailstore.Any: 3, mailstore.All: mailstore.TotalCap + 2} {
+		h, err := s.Search(t.Context(), mailstore.Query{Owner: ana, Keywords: []string{"gas"}, Mode: mode, Max: most})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(h.Hits) != max || h.Total != mailstore.TotalCap || !h.More {
+		if len(h.Hits) != most || h.Total != mailstore.TotalCap || !h.More {
 			t.Errorf("%s: %d hits, total %d, more %v", mode, len(h.Hits), h.Total, h.More)
 		}
 	}
@@ -356,7 +357,7 @@ func TestNeverAnotherOwner(t *testing.T) {
 	for i := range 120 {
 		emails = append(emails, &mail.Email{
 			MessageID: fmt.Sprintf("<%d@x>", i%50), Owner: owners[rnd.IntN(3)], From: owners[rnd.IntN(3)], To: []string{owners[rnd.IntN(3)]},
-			Date: day("2001-01-01").AddDate(0, 0, rnd.IntN(60)), Subject: pick(), Body: pick() + " " + pick(), Source: fmt.Sprint(i),
+			Date: day("2001-01-01").AddDate(0, 0, rnd.IntN(60)), Subject: pick(), Body: pick() + " " + pick(), Source: strconv.Itoa(i),
 		})
 	}
 	s := build(t, emails, mailstore.Options{})
@@ -373,7 +374,7 @@ func TestNeverAnotherOwner(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, hit := range h.Hits {
-			m, err := s.Read(t.Context(), q.Owner, fmt.Sprint(hit.Row))
+			m, err := s.Read(t.Context(), q.Owner, strconv.FormatInt(hit.Row, 10))
 			if err != nil || m.Owner != q.Owner || m.MessageID != hit.MessageID {
 				t.Fatalf("query %+v: hit %+v is read as %v, %v", q, hit, m, err)
 			}
