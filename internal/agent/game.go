@@ -96,7 +96,7 @@ func (a *attempt) play(ctx context.Context, q *question.Question) error {
 	if err != nil {
 		return a.fail(ctx, "env", err)
 	}
-	defer ep.Close()
+	defer func() { _ = ep.Close() }()
 	a.row.Messages, a.row.Tools = ep.Prompt(), ep.Tools()
 	session, err := a.Policy.Begin(ctx, Task{
 		Prompt: a.row.Messages, Tools: a.row.Tools, Sampling: a.Sampling, Seed: a.row.Seed,
@@ -108,7 +108,7 @@ func (a *attempt) play(ctx context.Context, q *question.Question) error {
 	if err != nil {
 		return a.fail(ctx, "policy", err)
 	}
-	defer session.Close()
+	defer func() { _ = session.Close() }()
 	err = a.turns(ctx, ep, session)
 	trace := session.Trace()
 	a.row.TokenIDs, a.row.Trained, a.row.LogProbs, a.row.LogProbsFull = trace.TokenIDs, trace.Trained, trace.LogProbs, trace.LogProbsFull

@@ -177,7 +177,7 @@ func TestRunWithoutARow(t *testing.T) {
 	cancel()
 	for _, tt := range []struct {
 		name   string
-		ctx    context.Context
+		ctx    context.Context //nolint:containedctx // a case of a table
 		q      question.Question
 		change func(*agent.Game)
 		want   error

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 
 	"agentmill/internal/env"
@@ -43,8 +44,7 @@ func openEmail(c EnvConfig) (env.Env, error) {
 	}
 	e, err := email.New(store, c.Options)
 	if err != nil {
-		store.Close()
-		return nil, err
+		return nil, errors.Join(err, store.Close())
 	}
 	return e, nil
 }

@@ -71,7 +71,7 @@ func OpenLocal(c LocalConfig) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer p.Close()
+	defer func() { _ = p.Close() }()
 	codec, err := chatml.New(p.Tokenizer)
 	if err != nil {
 		return nil, fmt.Errorf("open policy %s: %w", c.Dir, err)

@@ -20,8 +20,7 @@ const boundary = "provider"
 // refused turns an error into what it means for the attempt: a conversation
 // that is too long is the end of a turn, all else is a failure.
 func (s *session) refused(err error) (agent.Reply, error) {
-	var api *openai.APIError
-	if errors.As(err, &api) && fmt.Sprint(api.Code) == "context_length_exceeded" {
+	if api, ok := errors.AsType[*openai.APIError](err); ok && fmt.Sprint(api.Code) == "context_length_exceeded" {
 		return agent.Reply{Turn: chat.Turn{FinishReason: chat.FinishContext}}, nil
 	}
 	return agent.Reply{}, &agent.Error{Boundary: boundary, Kind: kind(err), Err: fmt.Errorf("chat completion with %s: %w", s.policy.model, err)}
@@ -29,12 +28,10 @@ func (s *session) refused(err error) (agent.Reply, error) {
 
 // kind sorts errors by what could help.
 func kind(err error) string {
-	var api *openai.APIError
-	var request *openai.RequestError
 	status := 0
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*openai.APIError](err); ok {
 		status = api.HTTPStatusCode
-	} else if errors.As(err, &request) {
+	} else if request, ok := errors.AsType[*openai.RequestError](err); ok {
 		status = request.HTTPStatusCode
 	}
 	var network net.Error

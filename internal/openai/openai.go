@@ -110,7 +110,7 @@ func (s *session) Next(ctx context.Context, observed []chat.Message) (agent.Repl
 func (s *session) request() openai.ChatCompletionRequest {
 	seed := int(s.task.Seed >> 33) // 31 bits, which every server takes
 	r := openai.ChatCompletionRequest{
-		Model: s.policy.model, Messages: s.messages, MaxTokens: s.task.TurnTokens,
+		Model: s.policy.model, Messages: s.messages, MaxTokens: s.task.TurnTokens, //nolint:staticcheck // max_tokens is what every server knows
 		Temperature: float32(s.task.Sampling.Temperature), TopP: float32(s.task.Sampling.TopP), Seed: &seed,
 	}
 	if r.Temperature == 0 {

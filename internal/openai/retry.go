@@ -67,7 +67,7 @@ func (t *retrier) RoundTrip(r *http.Request) (*http.Response, error) {
 				return resp, nil
 			}
 			io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<16)) //nolint:errcheck // only to reuse the connection
-			resp.Body.Close()
+			_ = resp.Body.Close()
 		}
 		if err := sleep(r.Context(), pause); err != nil {
 			return nil, err

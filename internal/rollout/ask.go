@@ -26,6 +26,7 @@ func Ask(ctx context.Context, g *agent.Game, q *question.Question, out, talk io.
 		return showAnswer(ctx, g.Env, q, row, out)
 	case traj.Failed:
 		return fmt.Errorf("ask: %s: %s", row.Failure.Boundary, row.Failure.Message)
+	case traj.MaxTurns, traj.Length, traj.BadCall:
 	}
 	return fmt.Errorf("ask: no answer after %d turns: %s", len(row.Turns), why[row.Stop])
 }
@@ -38,9 +39,9 @@ var why = map[traj.StopReason]string{
 }
 
 func showStep(talk io.Writer, s agent.Step) {
-	fmt.Fprintf(talk, "> %s\n", s.Text)
+	_, _ = fmt.Fprintf(talk, "> %s\n", s.Text)
 	for line := range strings.Lines(s.Result) {
-		fmt.Fprintf(talk, "  %s\n", strings.TrimRight(line, "\n"))
+		_, _ = fmt.Fprintf(talk, "  %s\n", strings.TrimRight(line, "\n"))
 	}
 }
 

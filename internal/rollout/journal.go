@@ -73,7 +73,7 @@ func addFile(h io.Writer, path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	_, err = io.Copy(h, f)
 	return err
 }

@@ -98,7 +98,7 @@ func Run(ctx context.Context, cfg Config, g *agent.Game) (Stats, error) {
 	if err != nil {
 		return *st, err
 	}
-	defer j.Close()
+	defer func() { _ = j.Close() }()
 	out, err := dataset.Create[traj.Trajectory](cfg.Out, cfg.Stdout)
 	if err != nil {
 		return *st, err

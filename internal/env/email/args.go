@@ -12,10 +12,10 @@ import (
 	"agentmill/internal/traj"
 )
 
-// A badArgs is what is wrong with a call's arguments, in words for the model.
-type badArgs string
+// A badArgsError is what is wrong with a call's arguments, in words for the model.
+type badArgsError string
 
-func (b badArgs) Error() string { return string(b) }
+func (b badArgsError) Error() string { return string(b) }
 
 // An id is a mail's id as a model writes it: a string, or under short ids a bare
 // integer.
@@ -56,7 +56,7 @@ func decode(raw json.RawMessage, args any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(args); err != nil {
-		return badArgs("bad arguments: " + strings.TrimPrefix(err.Error(), "json: "))
+		return badArgsError("bad arguments: " + strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func query(raw json.RawMessage, owner string, o traj.EnvOptions) (mailstore.Quer
 	q := mailstore.Query{Owner: owner, Keywords: a.Keywords, Mode: mailstore.Mode(o.Search), From: a.FromAddr, To: a.ToAddr, Max: o.MaxHits}
 	if a.MaxResults != nil {
 		if q.Max = *a.MaxResults; q.Max < 1 || q.Max > o.MaxHits {
-			return q, badArgs(fmt.Sprintf("max_results must be 1 to %d", o.MaxHits))
+			return q, badArgsError(fmt.Sprintf("max_results must be 1 to %d", o.MaxHits))
 		}
 	}
 	var err error
@@ -88,7 +88,7 @@ func day(name, text string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return t, badArgs(name + " must be YYYY-MM-DD")
+		return t, badArgsError(name + " must be YYYY-MM-DD")
 	}
 	return t, nil
 }
@@ -100,7 +100,7 @@ func readID(raw json.RawMessage, o traj.EnvOptions) (string, error) {
 		return "", err
 	}
 	if a.MessageID == nil || strings.TrimSpace(a.MessageID.text) == "" {
-		return "", badArgs("message_id is missing")
+		return "", badArgsError("message_id is missing")
 	}
 	return a.MessageID.text, a.MessageID.check("message_id", o)
 }
@@ -108,7 +108,7 @@ func readID(raw json.RawMessage, o traj.EnvOptions) (string, error) {
 // check refuses an integer where ids are Message-IDs.
 func (i id) check(name string, o traj.EnvOptions) error {
 	if i.integer && o.IDs == "full" {
-		return badArgs(name + " must be a string")
+		return badArgsError(name + " must be a string")
 	}
 	return nil
 }
@@ -120,10 +120,10 @@ func finalAnswer(raw json.RawMessage, o traj.EnvOptions) (traj.Answer, error) {
 		return traj.Answer{}, err
 	}
 	if a.Answer == nil || strings.TrimSpace(*a.Answer) == "" {
-		return traj.Answer{}, badArgs("answer is missing")
+		return traj.Answer{}, badArgsError("answer is missing")
 	}
 	if a.Sources == nil {
-		return traj.Answer{}, badArgs("sources is missing")
+		return traj.Answer{}, badArgsError("sources is missing")
 	}
 	answer := traj.Answer{Text: *a.Answer, Sources: []string{}}
 	for _, s := range *a.Sources {

@@ -21,8 +21,7 @@ func (ep *episode) Call(ctx context.Context, c chat.ToolCall) (env.Result, error
 		return env.Result{}, err
 	}
 	res, err := ep.call(ctx, c)
-	var bad badArgs
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[badArgsError](err); ok {
 		return env.Result{Content: string(bad), Error: traj.ErrBadArgs}, nil
 	}
 	return res, err
@@ -47,7 +46,7 @@ func (ep *episode) search(ctx context.Context, c chat.ToolCall) (env.Result, err
 	}
 	found, err := ep.store.Search(ctx, q)
 	if errors.Is(err, mailstore.ErrNoKeywords) {
-		return env.Result{}, badArgs("a search needs at least one word")
+		return env.Result{}, badArgsError("a search needs at least one word")
 	}
 	if err != nil {
 		return env.Result{}, err

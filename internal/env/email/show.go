@@ -2,6 +2,7 @@ package email
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,7 +55,7 @@ func showMail(m *mailstore.Mail, o traj.EnvOptions) string {
 	if !m.Date.IsZero() {
 		when = m.Date.Format("2006-01-02 15:04")
 	}
-	return fmt.Sprintf("%s from %s to %s: %s\n%s", when, person(m.From), people(append(m.To[:len(m.To):len(m.To)], m.Cc...)),
+	return fmt.Sprintf("%s from %s to %s: %s\n%s", when, person(m.From), people(append(slices.Clip(m.To), m.Cc...)),
 		cut(m.Subject, headerRunes), shownBody(m, o))
 }
 
