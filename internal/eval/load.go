@@ -34,7 +34,7 @@ func load(ctx context.Context, cfg Config) (sets []*set, bad int, err error) {
 		src.MaxErrors = cfg.Source.MaxErrors - bad
 		before := c.rows
 		st, err := dataset.Read(ctx, src, func(pos dataset.Position, row *traj.Scored) error {
-			return c.add(in.Name, pos, row)
+			return c.add(in.Name, row)
 		})
 		bad += st.Bad
 		if err != nil {
@@ -54,7 +54,7 @@ type collector struct {
 }
 
 // add keeps a row, without the tokens: nothing here needs them.
-func (c *collector) add(name string, pos dataset.Position, row *traj.Scored) error {
+func (c *collector) add(name string, row *traj.Scored) error {
 	if row.Question.ID == "" {
 		return dataset.Badf("question.id", "missing")
 	}

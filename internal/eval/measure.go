@@ -154,6 +154,7 @@ func endedBadly(r *traj.Scored) bool {
 	switch reward.OutcomeOf(r) {
 	case reward.Unparsable, reward.UnknownTool, reward.BadArguments:
 		return true
+	case reward.Wrong, reward.Abstained, reward.OutOfTurns, reward.Correct:
 	}
 	return false
 }

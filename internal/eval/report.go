@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"agentmill/internal/chat"
@@ -123,7 +124,7 @@ func (r *Result) kinds() *grid {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
 	})
 	for _, k := range kinds {
-		row := []string{k, fmt.Sprint(count[k])}
+		row := []string{k, strconv.Itoa(count[k])}
 		for _, p := range r.Policies {
 			row = append(row, r.rightOfKind(p.Name, k))
 		}
@@ -316,11 +317,11 @@ func newPlay(policy string, row *traj.Scored) play {
 
 // textOf is a message's text with the calls that a server returned beside it.
 func textOf(m chat.Message) string {
-	s := strings.TrimSpace(m.Content)
+	lines := []string{strings.TrimSpace(m.Content)}
 	for _, c := range m.ToolCalls {
-		s += "\n" + c.Name + " " + compact(c.Arguments)
+		lines = append(lines, c.Name+" "+compact(c.Arguments))
 	}
-	return strings.TrimSpace(s)
+	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
 func compact(args json.RawMessage) string { return strings.Join(strings.Fields(string(args)), " ") }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -46,7 +47,7 @@ func (r *Result) outcomes() grid {
 	}
 	for _, p := range r.Policies {
 		g.rows = append(g.rows, []string{
-			p.Name, fmt.Sprint(p.Attempts), percentOf(&p.Accuracy), value(p.Answerable), value(p.Unanswerable),
+			p.Name, strconv.Itoa(p.Attempts), percentOf(&p.Accuracy), value(p.Answerable), value(p.Unanswerable),
 			percentOf(&p.Wrong), percent(p.Abstained.Value), percent(p.NoAnswer),
 		})
 	}
@@ -71,8 +72,8 @@ func (r *Result) work() grid {
 		{"sampled", "tokens", func(p *Policy) string { return tokens(p.CompletionTokens) }, true},
 		{"time", "s", func(p *Policy) string { return seconds(p.Seconds) }, true},
 		{"cost", "$/1,000", func(p *Policy) string { return fmt.Sprintf("%.2f", p.USDPer1000) }, r.any(func(p *Policy) bool { return p.USDPer1000 > 0 })},
-		{"failed", "n", func(p *Policy) string { return fmt.Sprint(p.Failed) }, r.any(func(p *Policy) bool { return p.Failed > 0 })},
-		{"no verdict", "n", func(p *Policy) string { return fmt.Sprint(p.NoVerdict) }, r.any(func(p *Policy) bool { return p.NoVerdict > 0 })},
+		{"failed", "n", func(p *Policy) string { return strconv.Itoa(p.Failed) }, r.any(func(p *Policy) bool { return p.Failed > 0 })},
+		{"no verdict", "n", func(p *Policy) string { return strconv.Itoa(p.NoVerdict) }, r.any(func(p *Policy) bool { return p.NoVerdict > 0 })},
 	}
 	g.rows = make([][]string, len(r.Policies))
 	for _, c := range columns {
@@ -107,7 +108,7 @@ func (r *Result) against(baseline string) grid {
 		if gain.Baseline != baseline {
 			continue
 		}
-		row := []string{gain.Policy, fmt.Sprint(gain.Questions), pointsOf(gain.Accuracy), fmt.Sprintf("%d–%d", gain.Won, gain.Lost), pValue(gain.P), "–", "–", "–"}
+		row := []string{gain.Policy, strconv.Itoa(gain.Questions), pointsOf(gain.Accuracy), fmt.Sprintf("%d–%d", gain.Won, gain.Lost), pValue(gain.P), "–", "–", "–"}
 		if gain.Errors != nil {
 			row[5] = minus("%+.0f %%", -100**gain.Errors)
 		}
@@ -140,7 +141,7 @@ func wrap(s string) string {
 	const width = 100
 	var b strings.Builder
 	at := 0
-	for _, word := range strings.Fields(s) {
+	for word := range strings.FieldsSeq(s) {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case at == 0:

@@ -23,7 +23,7 @@ func training(ctx context.Context, cfg Config) ([]Step, error) {
 		src := cfg.Source
 		src.Paths, src.MaxErrors = []string{in.Path}, cfg.Source.MaxErrors
 		c := collector{}
-		if _, err := dataset.Read(ctx, src, func(pos dataset.Position, row *traj.Scored) error { return c.add(in.Name, pos, row) }); err != nil {
+		if _, err := dataset.Read(ctx, src, func(_ dataset.Position, row *traj.Scored) error { return c.add(in.Name, row) }); err != nil {
 			return nil, err
 		}
 		for _, s := range c.finish() {

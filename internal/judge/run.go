@@ -47,7 +47,7 @@ func Run(ctx context.Context, cfg Config) (st Stats, err error) {
 	if err != nil {
 		return st, err
 	}
-	defer j.Close()
+	defer func() { _ = j.Close() }()
 	out, err := dataset.Create[traj.Scored](cfg.Out, cfg.Stdout)
 	if err != nil {
 		return st, err
@@ -156,8 +156,9 @@ func (st Stats) String() string {
 	if n := st.Rows - st.NoVerdict; n > 0 {
 		s += fmt.Sprintf("; mean reward %.3f", st.rewards/float64(n))
 	}
+	parts := []string{s}
 	for _, f := range slices.Sorted(maps.Keys(st.flags)) {
-		s += fmt.Sprintf("; %s %d", f, st.flags[f])
+		parts = append(parts, fmt.Sprintf("%s %d", f, st.flags[f]))
 	}
-	return s
+	return strings.Join(parts, "; ")
 }

@@ -74,6 +74,7 @@ func (t token) rivals(g token) bool {
 		return (t.day != 0) == (g.day != 0) && (t.month != 0) == (g.month != 0)
 	case clock, phone:
 		return true
+	case word:
 	}
 	return false
 }

@@ -94,7 +94,7 @@ var (
 
 func numbersFrom(first float64, names string) map[string]float64 {
 	out := map[string]float64{}
-	for _, name := range strings.Fields(names) {
+	for name := range strings.FieldsSeq(names) {
 		out[name] = first
 		first++
 	}

@@ -145,7 +145,7 @@ func wordTokens(w string, upper bool) []token {
 	w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "'")
 	if full, ok := spellings[w]; ok && (upper || len(w) > 3) {
 		var out []token
-		for _, part := range strings.Fields(full) {
+		for part := range strings.FieldsSeq(full) {
 			out = append(out, token{text: stem(part)})
 		}
 		return out

@@ -44,6 +44,7 @@ func (t token) tells() bool {
 		return t.unit != "" || t.bare > 12
 	case date:
 		return t.day != 0 || t.year != 0
+	case word, clock, phone:
 	}
 	return true
 }
@@ -171,7 +172,7 @@ func content(tokens []token) []token {
 
 var stops = func() map[string]bool {
 	out := map[string]bool{}
-	for _, w := range strings.Fields("a an the of in on at to for by with and is was were are be been it they he she i we you my our your their his her its that this there as per about approximately around roughly approx circa some mr mrs ms has have had did do does will would") {
+	for w := range strings.FieldsSeq("a an the of in on at to for by with and is was were are be been it they he she i we you my our your their his her its that this there as per about approximately around roughly approx circa some mr mrs ms has have had did do does will would") {
 		out[stem(w)] = true
 	}
 	return out

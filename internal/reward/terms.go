@@ -78,6 +78,7 @@ func OutcomeOf(row *traj.Scored) Outcome {
 		return OutOfTurns
 	case traj.BadCall:
 		return badCallOf(&row.Trajectory)
+	case traj.Answered, traj.Abstained, traj.Failed: // the verdict tells
 	}
 	switch v := row.Verdict; {
 	case v.Correct:

@@ -69,7 +69,7 @@ func GRPOSample(rewards []float64) []float64 {
 func DrGRPO(rewards []float64) []float64 { return scaled(rewards, 1) }
 
 // RLOO is the difference to the mean of the others: (r − mean)·G/(G−1).
-func RLOO(rewards []float64) []float64 {
+func RLOO(rewards []float64) []float64 { //nolint:revive // the method's name, which only looks like a stutter
 	g := float64(len(rewards))
 	return scaled(rewards, g/(g-1))
 }

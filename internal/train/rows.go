@@ -67,7 +67,7 @@ func (s *stage) read(ctx context.Context) error {
 func (s *stage) ancestors() []string {
 	var st state
 	if f, err := checkpoint.OpenTrainer(s.cfg.Policy, &st); err == nil {
-		f.Close()
+		_ = f.Close()
 		return st.Ancestors
 	}
 	if p := s.parent.Manifest.Parent; p != "" {
@@ -145,16 +145,16 @@ func (a *admission) sample(r *row, t *traj.Trajectory) error {
 	r.Sample = model.Sample{IDs: t.TokenIDs, Trained: t.Trained}
 	if a.cfg.Method == "grpo" {
 		r.invTemp = float32(1 / t.Sampling.Temperature)
-		r.sampled = comparable(t)
+		r.sampled = logProbsToCompare(t)
 	}
 	return nil
 }
 
-// comparable returns the engine's log-probabilities of the trained tokens, of
+// logProbsToCompare returns the engine's log-probabilities of the trained tokens, of
 // the same distribution that the trainer computes. Those of a truncated one
 // (top-p, top-k) are renormalised; then only the full ones at temperature 1
 // compare.
-func comparable(t *traj.Trajectory) []float32 {
+func logProbsToCompare(t *traj.Trajectory) []float32 {
 	from := t.LogProbs
 	if s := t.Sampling; s.TopK > 0 || (s.TopP > 0 && s.TopP < 1) {
 		if from = t.LogProbsFull; s.Temperature != 1 {
@@ -226,7 +226,7 @@ func fileHash(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("hash rows: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
 		return "", fmt.Errorf("hash rows: %w", err)

@@ -142,7 +142,7 @@ func (s *stage) inherited(lora *model.LoRA) *saved {
 	v.Done, v.Metrics = 0, nil
 	v.moments = v.Method == s.cfg.Method
 	if (v.LoRA == nil) != (lora == nil) {
-		v.file.Close()
+		_ = v.file.Close()
 		return nil
 	}
 	return v

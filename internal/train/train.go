@@ -108,7 +108,7 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	if err != nil {
 		return Stats{}, err
 	}
-	defer parent.Close()
+	defer func() { _ = parent.Close() }()
 	s := &stage{cfg: cfg, parent: parent}
 	if err := s.read(ctx); err != nil {
 		return s.stats, err
