@@ -33,19 +33,28 @@ func main() {
 	rounds := flag.Int("rounds", 5, "measurements of each, the median is shown")
 	profile := flag.String("cpuprofile", "", "write a CPU profile to `FILE`")
 	flag.Parse()
-	if *profile != "" {
-		f, err := os.Create(*profile)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "engine: error:", err)
-			os.Exit(1)
-		}
-		_ = pprof.StartCPUProfile(f)
-		defer pprof.StopCPUProfile()
-	}
-	if err := run(os.Stdout, *dir, *parts, *rounds); err != nil {
+	err := profiled(*profile, func() error { return run(os.Stdout, *dir, *parts, *rounds) })
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "engine: error:", err)
 		os.Exit(1)
 	}
+}
+
+// profiled does work, under a CPU profile where path is not empty.
+func profiled(path string, work func() error) error {
+	if path == "" {
+		return work()
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return err
+	}
+	defer pprof.StopCPUProfile()
+	return work()
 }
 
 // A bench is one policy on one device.
@@ -69,7 +78,7 @@ func run(out io.Writer, dir, parts string, rounds int) error {
 	defer backend.Close()
 	fmt.Fprintf(out, "device %s, path %s\n", backend.Name(), backend.Path())
 	b := &bench{p, backend, out, rounds}
-	for _, part := range strings.Split(parts, ",") {
+	for part := range strings.SplitSeq(parts, ",") {
 		switch part {
 		case "prefill":
 			err = b.play("prefill", b.prefill)
