@@ -4,7 +4,7 @@
 # what must hold whatever the policy is worth. Prints what it checked.
 set -euo pipefail
 dir=$(mktemp -d)
-[ -n "${KEEP:-}" ] && echo "kept: $dir" || trap 'rm -rf "$dir"' EXIT
+if [ -n "${KEEP:-}" ]; then echo "kept: $dir"; else trap 'rm -rf "$dir"' EXIT; fi
 export AGENTMILL_CLOCK=fixed AGENTMILL_PROGRESS=never
 
 passed=0
