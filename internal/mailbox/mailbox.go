@@ -118,7 +118,7 @@ func stems(text string) map[string]bool {
 	for _, w := range keyword.Words(text) {
 		m[Stem(w)] = true
 		if strings.Contains(w, "-") {
-			for _, part := range strings.Split(w, "-") {
+			for part := range strings.SplitSeq(w, "-") {
 				m[Stem(part)] = true
 			}
 		}

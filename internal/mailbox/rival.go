@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,7 @@ var generic = wordSet(`time day date room number address company price amount pe
 
 func wordSet(s string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(s) {
+	for w := range strings.FieldsSeq(s) {
 		m[w] = true
 	}
 	return m
@@ -71,12 +72,7 @@ func (b *Box) Rivals(q Asked) []Rival {
 }
 
 func (d *Doc) holdsAny(ids []string) bool {
-	for _, id := range ids {
-		if d.IsOrHolds(id) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ids, d.IsOrHolds)
 }
 
 // candidates are docs with the rarest word of the matter that any doc has.
