@@ -34,28 +34,50 @@ func TestClauses(t *testing.T) {
 		name, text string
 		want       []string
 	}{
-		{"lead-in, passive, three facts", "Just a reminder that the Larkspur kickoff has been moved to Thursday, March 14 at 2:30 pm in room 1204.",
-			[]string{"the Larkspur kickoff / has been moved / date:to Thursday, March 14 | time:at 2:30 pm | room:in room 1204"}},
-		{"contraction", "We'll need the signed copies by noon on Friday, May 4.",
-			[]string{"We / will need / the signed copies | deadline:by noon | deadline:on Friday, May 4"}},
-		{"plain verb, counted object", "Orvane shipped 14 pallets to the Tulsa yard on March 3, and they were late.",
-			[]string{"Orvane / shipped / quantity:14 pallets | to the Tulsa yard | date:on March 3"}},
-		{"order", "Please send the originals to 1420 Alder Street before Friday.",
-			[]string{" / send! / the originals | address:to 1420 Alder Street | deadline:before Friday"}},
-		{"what an amount is of", "The landlord wants a deposit of $400 for the hall.",
-			[]string{"The landlord / wants / amount:a deposit of $400 | for the hall"}},
-		{"name before a code", "Use code 4471 to open the gate.",
-			[]string{" / Use! / code:code 4471 | to open the gate"}},
-		{"noun that could be a verb", "The lease costs are $400 a month.",
-			[]string{"The lease costs / are / amount:$400 a month"}},
-		{"verb that could be a noun", "The vendor needs 14 pallets by Friday.",
-			[]string{"The vendor / needs / quantity:14 pallets | deadline:by Friday"}},
-		{"two statements", "Dana is sick, so dinner is now on May 4.",
-			[]string{"Dana / is / sick", "dinner / is / date:on May 4"}},
-		{"adverb between subject and verb", "Redwing Brewing still owes us $4,000.",
-			[]string{"Redwing Brewing / owes / us | amount:$4,000"}},
-		{"city that describes a noun", "The Tulsa yard uses 40 drums.",
-			[]string{"The Tulsa yard / uses / quantity:40 drums"}},
+		{
+			"lead-in, passive, three facts", "Just a reminder that the Larkspur kickoff has been moved to Thursday, March 14 at 2:30 pm in room 1204.",
+			[]string{"the Larkspur kickoff / has been moved / date:to Thursday, March 14 | time:at 2:30 pm | room:in room 1204"},
+		},
+		{
+			"contraction", "We'll need the signed copies by noon on Friday, May 4.",
+			[]string{"We / will need / the signed copies | deadline:by noon | deadline:on Friday, May 4"},
+		},
+		{
+			"plain verb, counted object", "Orvane shipped 14 pallets to the Tulsa yard on March 3, and they were late.",
+			[]string{"Orvane / shipped / quantity:14 pallets | to the Tulsa yard | date:on March 3"},
+		},
+		{
+			"order", "Please send the originals to 1420 Alder Street before Friday.",
+			[]string{" / send! / the originals | address:to 1420 Alder Street | deadline:before Friday"},
+		},
+		{
+			"what an amount is of", "The landlord wants a deposit of $400 for the hall.",
+			[]string{"The landlord / wants / amount:a deposit of $400 | for the hall"},
+		},
+		{
+			"name before a code", "Use code 4471 to open the gate.",
+			[]string{" / Use! / code:code 4471 | to open the gate"},
+		},
+		{
+			"noun that could be a verb", "The lease costs are $400 a month.",
+			[]string{"The lease costs / are / amount:$400 a month"},
+		},
+		{
+			"verb that could be a noun", "The vendor needs 14 pallets by Friday.",
+			[]string{"The vendor / needs / quantity:14 pallets | deadline:by Friday"},
+		},
+		{
+			"two statements", "Dana is sick, so dinner is now on May 4.",
+			[]string{"Dana / is / sick", "dinner / is / date:on May 4"},
+		},
+		{
+			"adverb between subject and verb", "Redwing Brewing still owes us $4,000.",
+			[]string{"Redwing Brewing / owes / us | amount:$4,000"},
+		},
+		{
+			"city that describes a noun", "The Tulsa yard uses 40 drums.",
+			[]string{"The Tulsa yard / uses / quantity:40 drums"},
+		},
 		{"question", "Can we meet on Friday?", nil},
 		{"negation", "The yard did not ship 14 pallets.", nil},
 		{"pronoun without its noun", "It will be shipped on Friday.", nil},

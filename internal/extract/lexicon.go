@@ -8,7 +8,7 @@ import (
 // set makes a set of the words of s.
 func set(s string) map[string]bool {
 	m := make(map[string]bool)
-	for _, w := range strings.Fields(s) {
+	for w := range strings.FieldsSeq(s) {
 		m[w] = true
 	}
 	return m

@@ -30,7 +30,7 @@ const window = 160
 // startsOf lists the starts of text.
 func startsOf(text string) []start {
 	var out []start
-	for i := 0; i < len(text); i++ {
+	for i := range len(text) {
 		c := text[i]
 		inside := i > 0 && isWordByte(text[i-1])
 		switch {

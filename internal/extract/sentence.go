@@ -65,7 +65,6 @@ func insideAny(at int, ranges []Range) bool {
 func Sentences(text string) []Range { return SentencesWith(text, Spans(text)) }
 
 // SentencesWith is Sentences where the facts of text are known already.
-
 func SentencesWith(text string, facts []Span) []Range {
 	var out []Range
 	add := func(from, to int) {

@@ -37,7 +37,7 @@ var verbs, participles = conjugate()
 
 func conjugate() (forms map[string]verbForm, parts map[string]string) {
 	m, parts := make(map[string]verbForm), make(map[string]string)
-	for _, w := range strings.Fields(regular) {
+	for w := range strings.FieldsSeq(regular) {
 		lemma, noun := strings.CutSuffix(w, "*")
 		m[lemma] = verbForm{lemma, "base", noun}
 		m[thirdPerson(lemma)] = verbForm{lemma, "s", noun}
@@ -45,7 +45,7 @@ func conjugate() (forms map[string]verbForm, parts map[string]string) {
 		m[ingOf(lemma)] = verbForm{lemma, "ing", false}
 		parts[pastOf(lemma)] = lemma
 	}
-	for _, line := range strings.Split(irregular, "|") {
+	for line := range strings.SplitSeq(irregular, "|") {
 		f := strings.Fields(line)
 		lemma, noun := strings.CutSuffix(f[0], "*")
 		delete(m, pastOf(lemma))
