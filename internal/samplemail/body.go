@@ -90,11 +90,11 @@ func (b *box) greeting(l letter) string {
 	case 1:
 		return fmt.Sprintf("Hi %s,\n\n", name)
 	case 2:
-		return fmt.Sprintf("%s -\n\n", strings.ToUpper(name[:1])+name[1:])
+		return strings.ToUpper(name[:1]) + name[1:] + " -\n\n"
 	case 3:
 		return "Good morning,\n\n"
 	}
-	return fmt.Sprintf("%s,\n\n", strings.ToUpper(name[:1])+name[1:])
+	return strings.ToUpper(name[:1]) + name[1:] + ",\n\n"
 }
 
 // signature is the name of the writer, sometimes with more.
@@ -192,7 +192,7 @@ func (b *box) hearsay(k *kind, l letter) letter {
 	h.subject = pick(b.rnd, []string{"", "", "Re: ", "Fyi: "}) + l.subject
 	all := append([]string{pick(b.rnd, k.facts)}, k.also...)
 	lines := []string{pick(b.rnd, b.script.filler["hearsay"])}
-	for _, i := range b.rnd.Perm(len(all))[:min(len(all), 1+b.rnd.IntN(3))] {
+	for _, i := range b.rnd.Perm(len(all))[:min(len(all), 2+b.rnd.IntN(2))] {
 		if !strings.Contains(all[i], "{code") && !strings.Contains(all[i], "{flight") {
 			lines = append(lines, l.fill.vaguely(all[i]))
 		}

@@ -1,9 +1,9 @@
 package samplemail
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"agentmill/internal/seed"
@@ -109,5 +109,5 @@ func (w *world) contact(rnd *rand.Rand, firm string) Person {
 
 // firmDomain makes a domain of a firm's name.
 func firmDomain(firm string) string {
-	return strings.ReplaceAll(strings.ToLower(strings.Fields(firm)[0]), "'", "") + fmt.Sprintf("%d", len(firm)%3+1) + ".example"
+	return strings.ReplaceAll(strings.ToLower(strings.Fields(firm)[0]), "'", "") + strconv.Itoa(len(firm)%3+1) + ".example"
 }
