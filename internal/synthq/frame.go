@@ -1,6 +1,7 @@
 package synthq
 
 import (
+	"slices"
 	"strings"
 
 	"agentmill/internal/extract"
@@ -169,7 +170,7 @@ func (a *clauseAsker) amountFrame(p extract.Piece, be, object bool) (frame, bool
 
 // moneyNoun reports whether a phrase already names a sum.
 func moneyNoun(s string) bool {
-	for _, w := range strings.Fields(strings.ToLower(s)) {
+	for w := range strings.FieldsSeq(strings.ToLower(s)) {
 		switch strings.TrimSuffix(w, "s") {
 		case "price", "cost", "rent", "fee", "rate", "salary", "budget", "total", "deposit", "premium", "deductible", "limit", "balance", "charge", "duty", "commission", "estimate", "pool", "tax", "bid", "offer", "quote", "fare", "margin", "payment", "value":
 			return true
@@ -203,7 +204,7 @@ var rises = wordSet(`go rise fall drop increase grow gain lose climb slip improv
 
 // shareNoun reports whether a phrase names something that has a percentage.
 func shareNoun(s string) bool {
-	for _, w := range strings.Fields(strings.ToLower(s)) {
+	for w := range strings.FieldsSeq(strings.ToLower(s)) {
 		switch w {
 		case "rate", "share", "discount", "margin", "target", "interest", "increase", "pool", "commission", "penalty", "raise", "yield", "efficiency", "downtime", "utilization", "rebate", "markup", "growth":
 			return true
@@ -327,8 +328,8 @@ func placeNoun(p extract.Piece) string {
 		return "address"
 	}
 	words := strings.Fields(p.Text)
-	for i := len(words) - 1; i >= 0; i-- {
-		switch w := strings.ToLower(words[i]); w {
+	for _, word := range slices.Backward(words) {
+		switch w := strings.ToLower(word); w {
 		case "hotel", "inn", "lodge", "resort":
 			return "hotel"
 		case "grill", "cafe", "café", "restaurant", "bistro", "diner", "house", "kitchen", "tavern", "steakhouse":

@@ -271,7 +271,7 @@ func classOf(thing string) []otherFact {
 	if vagueThing.MatchString(thing) {
 		return nil
 	}
-	for _, w := range strings.Fields(thing) {
+	for w := range strings.FieldsSeq(thing) {
 		if tails[w] || w == "of" {
 			break
 		}

@@ -75,7 +75,7 @@ func (v voice) subject(s string) (sub subject, ok bool) {
 	case "you":
 		return v.speaker(!v.fromOwner, "I", v.recipient)
 	}
-	for _, w := range strings.Fields(strings.ToLower(s)) {
+	for w := range strings.FieldsSeq(strings.ToLower(s)) {
 		if w == "his" || w == "her" || w == "their" || w == "its" {
 			return sub, false
 		}
@@ -119,7 +119,7 @@ var commonNoun = wordSet(`parking storage interest propane payroll power rent fr
 
 func wordSet(s string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(s) {
+	for w := range strings.FieldsSeq(s) {
 		m[w] = true
 	}
 	return m

@@ -240,7 +240,7 @@ func (a *clauseAsker) around(i int, strand string) (string, bool) {
 			out = append(out, strand)
 			continue
 		}
-		text, keep := a.context(j, i)
+		text, keep := a.context(j)
 		if !keep {
 			return "", false
 		}
@@ -266,7 +266,7 @@ func (a *clauseAsker) around(i int, strand string) (string, bool) {
 // context is how piece j stands in a question for piece i: facts that would
 // give too much away or clutter are left out. keep is false where the question
 // could not do without it.
-func (a *clauseAsker) context(j, i int) (text string, keep bool) {
+func (a *clauseAsker) context(j int) (text string, keep bool) {
 	p := a.Pieces[j]
 	if p.Fact == nil {
 		return p.Text, true

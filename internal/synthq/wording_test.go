@@ -35,12 +35,16 @@ func TestQuestions(t *testing.T) {
 		name, from, to, body string
 		want                 []string
 	}{
-		{"passive with three facts", bo, ana, "The Larkspur kickoff will be held on March 14 at 2:30 pm in room 1204.",
-			[]string{"When will the Larkspur kickoff be held? March 14", "What time will the Larkspur kickoff be held? 2:30 pm", "In which room will the Larkspur kickoff be held? room 1204"}},
+		{
+			"passive with three facts", bo, ana, "The Larkspur kickoff will be held on March 14 at 2:30 pm in room 1204.",
+			[]string{"When will the Larkspur kickoff be held? March 14", "What time will the Larkspur kickoff be held? 2:30 pm", "In which room will the Larkspur kickoff be held? room 1204"},
+		},
 		{"a verb that only announces the date", bo, ana, "The Larkspur kickoff is set for March 14.", []string{"When is the Larkspur kickoff? March 14"}},
 		{"a moved date", bo, ana, "The Larkspur kickoff has been moved to March 14.", []string{"What date has the Larkspur kickoff been moved to? March 14"}},
-		{"plain past", bo, ana, "Falcon Freight shipped 14 pallets to the Tulsa yard.",
-			[]string{"Which company shipped pallets to the Tulsa yard? Falcon Freight", "How many pallets did Falcon Freight ship to the Tulsa yard? 14 pallets"}},
+		{
+			"plain past", bo, ana, "Falcon Freight shipped 14 pallets to the Tulsa yard.",
+			[]string{"Which company shipped pallets to the Tulsa yard? Falcon Freight", "How many pallets did Falcon Freight ship to the Tulsa yard? 14 pallets"},
+		},
 		{"subject is a person", bo, ana, "Dana Ruiz will chair the Larkspur review.", []string{"Who will chair the Larkspur review? Dana Ruiz"}},
 		{"passive by a person is turned round", bo, ana, "The Larkspur budget was approved by Dana Ruiz.", []string{"Who approved the Larkspur budget? Dana Ruiz"}},
 		{"sum with a name", bo, ana, "The rent for the annex is $400 a month.", []string{"What is the rent for the annex? $400 a month"}},
