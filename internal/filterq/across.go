@@ -41,10 +41,10 @@ func (it *item) sayDuplicate(first *item) {
 	sameText := plain(it.Question.Question) == plain(first.Question.Question)
 	switch {
 	case mailbox.SameValue(it.Answer, first.Answer) && (it.Kind == first.Kind || sameText):
-		it.say(checkDuplicate, Drop, fmt.Sprintf("asks the same as %s", first.ID))
+		it.say(checkDuplicate, Drop, "asks the same as "+first.ID)
 	case sameText:
-		it.say(checkDuplicate, Drop, fmt.Sprintf("%s asks the same and has another answer", first.ID))
-		first.say(checkDuplicate, Drop, fmt.Sprintf("%s asks the same and has another answer", it.ID))
+		it.say(checkDuplicate, Drop, first.ID+" asks the same and has another answer")
+		first.say(checkDuplicate, Drop, it.ID+" asks the same and has another answer")
 	}
 }
 

@@ -52,7 +52,7 @@ func (c *Config) checkInbox(ctx context.Context, items []*item) error {
 	owner, ok := c.Index.Resolve(items[0].InboxAddress)
 	if !ok {
 		for _, it := range items {
-			it.say(checkInbox, Drop, fmt.Sprintf("the index has no mailbox %s", it.InboxAddress))
+			it.say(checkInbox, Drop, "the index has no mailbox "+it.InboxAddress)
 		}
 		return nil
 	}
