@@ -251,6 +251,11 @@ func (t *trainer) maybeSave() error {
 	if !bySteps && !byTime {
 		return nil
 	}
+	return t.save()
+}
+
+// save keeps the state of an unfinished run.
+func (t *trainer) save() error {
 	if err := t.snapshot(t.state).Save(t.cfg.partial()); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package train
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -60,10 +61,15 @@ type Compared struct {
 	DriftMax   float64 `json:"drift_max"`
 }
 
-// run makes the updates that are still to be made.
+// run makes the updates that are still to be made. Interrupted, it keeps what
+// was done.
 func (t *trainer) run(ctx context.Context) error {
+	begun := t.state.Done
 	for t.state.Done < len(t.updates) {
 		if err := ctx.Err(); err != nil {
+			if t.state.Done > begun {
+				return errors.Join(err, t.save())
+			}
 			return err
 		}
 		m, err := t.update(t.updates[t.state.Done])

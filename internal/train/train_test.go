@@ -255,7 +255,7 @@ func TestStoppedAnywhere(t *testing.T) {
 	}{
 		{"sft", "sft", 0, 2},
 		{"sft, adapters", "sft", 4, 2},
-		{"sft, stopped before the first save", "sft", 0, 100},
+		{"sft, saved by the interruption alone", "sft", 0, 100},
 		{"grpo in several updates", "grpo", 0, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -283,6 +283,9 @@ func TestStoppedAnywhere(t *testing.T) {
 				}
 				if _, err := os.Stat(cfg.Out); err == nil {
 					t.Fatal("a stopped run left a policy")
+				}
+				if _, err := os.Stat(cfg.partial()); err != nil {
+					t.Fatalf("a stopped run kept nothing: %v", err)
 				}
 			}
 			run(t, config())
