@@ -116,6 +116,9 @@ func alone(text string, s *Span) bool {
 		return true
 	}
 	_, verb := verbs[next]
+	if before := strings.TrimRight(text[:s.Start], " \t\n"); verb && strings.HasSuffix(strings.ToLower(before), "the") {
+		return false // "the Savannah audit"
+	}
 	_, aux := auxiliaries[next]
 	return verb || aux || prepositions[next] || breaks[next] || adverbs[next] || determiners[next] || next == "and" || next == "or" || next == "early" || next == "late" || next == "next" || next == "last" || next == "there" || next == "today" || next == "tomorrow"
 }

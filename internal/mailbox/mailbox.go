@@ -6,6 +6,7 @@
 package mailbox
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -38,16 +39,20 @@ type Box struct {
 
 	byWord map[string][]int // stem → docs, ascending
 	lower  map[string]bool  // words seen in small letters
+	names  map[string]bool  // words seen with a capital inside a sentence
 }
 
 // New reads mails, which are one owner's and in order of date.
 func New(owner string, emails []*mail.Email) *Box {
-	b := &Box{Owner: owner, byWord: map[string][]int{}, lower: map[string]bool{}}
+	b := &Box{Owner: owner, byWord: map[string][]int{}, lower: map[string]bool{}, names: map[string]bool{}}
 	for i, e := range emails {
 		d := newDoc(e)
 		b.Docs = append(b.Docs, d)
 		for w := range d.words {
 			b.byWord[w] = append(b.byWord[w], i)
+		}
+		for _, m := range namesRE.FindAllStringSubmatch(e.Body, -1) {
+			b.names[m[1]] = true
 		}
 		for _, w := range keyword.Words(e.Body) {
 			if 'a' <= w[0] && w[0] <= 'z' {
@@ -57,6 +62,12 @@ func New(owner string, emails []*mail.Email) *Box {
 	}
 	return b
 }
+
+// namesRE finds capitalised words after small ones.
+var namesRE = regexp.MustCompile(`[a-z,] ([A-Z][A-Za-z]+)`)
+
+// Names returns the words that the mailbox writes with a capital inside sentences.
+func (b *Box) Names() map[string]bool { return b.names }
 
 // Lower returns the words that the mailbox writes in small letters.
 func (b *Box) Lower() map[string]bool { return b.lower }

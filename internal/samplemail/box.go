@@ -100,7 +100,7 @@ func (b *box) thread(k *kind) {
 	if b.rnd.IntN(14) == 0 && l.to == b.world.owner && !l.aboutRecipient && l.from.domain == domain {
 		b.shareWithOthers(l)
 	}
-	if b.rnd.IntN(100) < 55 && !b.full() {
+	for n := b.rnd.IntN(10); n < 7 && !b.full(); n += 4 {
 		b.file(b.hearsay(k, l))
 	}
 	for n := b.rnd.IntN(10); n < 5 && !b.full(); n += 3 {
@@ -196,7 +196,7 @@ func (b *box) letter(k *kind, f *filler, template, fact string) letter {
 		lines = append(lines, f.fillNew(b.instead(k.also[i])))
 	}
 	for _, t := range templates {
-		if b.rnd.IntN(10) < 4 {
+		if b.rnd.IntN(2) == 0 {
 			lines = append(lines, b.stale(f, t))
 		}
 	}

@@ -77,7 +77,7 @@ func (a *asker) batches() [][]candidate {
 // different sentences and of seldom kinds first.
 func (a *asker) ofMail(d *mailbox.Doc) []candidate {
 	rnd := seed.Stream(a.Seed, "mail", a.owner, d.MessageID)
-	all := candidates(d, newVoice(d.Email, a.mine, a.box.Lower()))
+	all := candidates(d, newVoice(d.Email, a.mine, a.box))
 	rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	order := map[int]int{} // by place of the answer
 	for _, c := range all {

@@ -175,7 +175,7 @@ func (c *candidate) wordWithContext(rnd *rand.Rand, matter []string) bool {
 		default:
 			c.text = capital(strings.TrimSuffix(direct, "?")) + ", in the mail about " + topic + "?"
 		}
-		return true
+		return !says(c.text, c.answer)
 	}
 	if who == "" || len(matter) < 2 {
 		return false

@@ -155,7 +155,7 @@ var classes = []struct {
 	heads map[string]bool
 	facts []otherFact
 }{
-	{wordSet(`kickoff review meeting call course talk hearing interview training dinner picnic offsite conference lunch reunion drill audit workshop seminar session run stand-up trial play camp party`), []otherFact{
+	{wordSet(`kickoff review meeting call course talk training picnic offsite conference lunch reunion drill audit workshop seminar session run stand-up trial play camp party`), []otherFact{
 		{extract.Phone, "what is the dial-in number for %s?"},
 		{extract.Amount, "how much does %s cost?"},
 		{extract.Duration, "how long does %s take?"},
@@ -164,6 +164,12 @@ var classes = []struct {
 		{extract.Place, "where will %s be held?"},
 		{extract.Quantity, "how many people signed up for %s?"},
 		{extract.Time, "what time does %s start?"},
+	}},
+	{wordSet(`hearing interview dinner appointment deposition`), []otherFact{
+		{extract.Room, "in which room is %s?"},
+		{extract.Time, "what time does %s start?"},
+		{extract.Place, "where will %s be held?"},
+		{extract.Duration, "how long does %s take?"},
 	}},
 	{wordSet(`agreement contract lease policy amendment permit nda offer invoice quote trademark patent settlement`), []otherFact{
 		{extract.Person, "who signed %s?"},

@@ -6,22 +6,22 @@ import (
 	"unicode/utf8"
 
 	"agentmill/internal/mail"
+	"agentmill/internal/mailbox"
 )
 
 // A voice turns the words of a mail's sender into those of the mailbox's owner,
 // who asks: "your flight" is "my flight", "I" is the sender.
 type voice struct {
 	fromOwner bool
-	inside    bool   // the sender works where the owner does
-	sender    string // name of the sender, "" if the address does not show it
-	recipient string // the one recipient of a mail of the owner, "" if several
-	lower     map[string]bool
+	inside    bool         // the sender works where the owner does
+	sender    string       // name of the sender, "" if the address does not show it
+	recipient string       // the one recipient of a mail of the owner, "" if several
+	box       *mailbox.Box // how words are written in it
 }
 
-// newVoice reads from e's addresses who speaks to whom. lower holds words that
-// are seen in small letters.
-func newVoice(e *mail.Email, mine func(address string) bool, lower map[string]bool) voice {
-	v := voice{fromOwner: mine(e.From), lower: lower}
+// newVoice reads from e's addresses who speaks to whom.
+func newVoice(e *mail.Email, mine func(address string) bool, box *mailbox.Box) voice {
+	v := voice{fromOwner: mine(e.From), box: box}
 	v.inside = domainOf(e.From) == domainOf(e.Owner)
 	v.sender = nameOf(e.From)
 	if v.fromOwner && len(e.To) == 1 && len(e.Cc) == 0 {
@@ -100,7 +100,7 @@ func (v voice) decapital(s string) string {
 	if rest != "" && 'A' <= rest[0] && rest[0] <= 'Z' && !alwaysLower[low] {
 		return s // a name of several words
 	}
-	if alwaysLower[low] || commonNoun[low] || v.lower[low] && first != "I" {
+	if alwaysLower[low] || commonNoun[low] || strings.HasSuffix(low, "s") && !v.box.Names()[first] || v.box.Lower()[low] && first != "I" {
 		return strings.ToLower(s[:1]) + s[1:]
 	}
 	return s

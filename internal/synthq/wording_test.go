@@ -22,7 +22,7 @@ const (
 func asked(from, to, body string) []string {
 	e := &mail.Email{MessageID: "<1@x>", From: from, To: []string{to}, Owner: ana, Subject: "Larkspur", Body: body, Date: time.Date(2001, 3, 1, 9, 0, 0, 0, time.UTC)}
 	box := mailbox.New(ana, []*mail.Email{e})
-	v := newVoice(e, func(a string) bool { return a == ana }, box.Lower())
+	v := newVoice(e, func(a string) bool { return a == ana }, box)
 	var got []string
 	for _, c := range candidates(box.Docs[0], v) {
 		got = append(got, capital(c.words.direct())+" "+c.answer)
@@ -80,7 +80,7 @@ func TestContext(t *testing.T) {
 	} {
 		e := &mail.Email{MessageID: "<1@x>", From: bo, To: []string{ana}, Owner: ana, Subject: tt.subject, Body: "The first round ends on May 4.", Date: time.Date(2001, 3, 1, 9, 0, 0, 0, time.UTC)}
 		box := mailbox.New(ana, []*mail.Email{e})
-		cs := candidates(box.Docs[0], newVoice(e, func(a string) bool { return a == ana }, box.Lower()))
+		cs := candidates(box.Docs[0], newVoice(e, func(a string) bool { return a == ana }, box))
 		if len(cs) != 1 || !cs[0].word(rand.New(rand.NewPCG(1, 2))) || !strings.Contains(cs[0].text, tt.want) {
 			t.Errorf("%s: %v, want a question with %q", tt.name, cs, tt.want)
 		}
