@@ -23,12 +23,12 @@ var layers = [][]string{
 	{"internal/progress"},
 	{"internal/cli", "internal/journal"},
 	// vocabulary: types that flow, and pure functions over text and numbers
-	{"internal/chat", "internal/keyword", "internal/mail", "internal/match", "internal/question", "internal/stats", "internal/extract", "internal/keyword", "internal/match", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer"},
+	{"internal/chat", "internal/mail", "internal/question", "internal/stats", "internal/extract", "internal/keyword", "internal/match", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer"},
 	// records and contracts
 	{"internal/traj", "internal/chatml", "internal/mailstore", "internal/mailbox", "internal/samplemail"},
 	{"internal/dataset", "internal/env", "internal/toolformat", "internal/reward", "internal/device/cpu/ref"},
 	// implementations and engines
-	{"internal/agent", "internal/device/devicetest", "internal/device/cpu/asm", "internal/env/envtest", "internal/nn"},
+	{"internal/agent", "internal/device/devicetest", "internal/env/envtest", "internal/nn"},
 	{"internal/device/cpu", "internal/env/email", "internal/model", "internal/heuristic", "internal/openai", "internal/rl"},
 	{"internal/env/email/emailtest", "internal/model/llama", "internal/model/modeltest", "internal/optim"},
 	{"internal/checkpoint", "internal/infer"},
