@@ -7,7 +7,7 @@
 
 RUN      ?= runs/enron
 POLICY   ?= models/smollm2
-EXPERT_N ?= 400
+EXPERT_N ?= 330
 TEST_N   ?= 0
 STEPS    ?= 8
 STEP_Q   ?= 8
