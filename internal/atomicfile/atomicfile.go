@@ -52,11 +52,18 @@ func (f *File) Write(p []byte) (int, error) {
 func (f *File) Path() string { return f.path }
 
 // Commit makes the file appear under its name. On any error nothing is left.
-func (f *File) Commit() error {
+func (f *File) Commit() error { return f.commit(f.tmp.Sync) }
+
+// CommitUnsynced is Commit without waiting for the disk: the file is whole after
+// a kill, but maybe not after a loss of power. It is for large files that carry
+// a checksum and can be made again.
+func (f *File) CommitUnsynced() error { return f.commit(func() error { return nil }) }
+
+func (f *File) commit(sync func() error) error {
 	if f.done {
 		return nil
 	}
-	if err := f.finish(); err != nil {
+	if err := f.finish(sync); err != nil {
 		f.Abort()
 		return err
 	}
@@ -64,11 +71,11 @@ func (f *File) Commit() error {
 	return nil
 }
 
-func (f *File) finish() error {
+func (f *File) finish(sync func() error) error {
 	if f.err != nil {
 		return f.err
 	}
-	err := errors.Join(f.tmp.Chmod(0o644), f.tmp.Sync())
+	err := errors.Join(f.tmp.Chmod(0o644), sync())
 	if err = errors.Join(err, f.tmp.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", f.path, cause(err))
 	}

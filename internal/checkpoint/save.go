@@ -187,7 +187,7 @@ func (c Contents) writeFull(tmp string, m *Manifest) (err error) {
 		}
 	}
 	m.Base = nil
-	m.Hash, err = writeTensors(filepath.Join(tmp, safetensors.ModelFile), c.Tensors)
+	m.Hash, err = writeTensors(filepath.Join(tmp, safetensors.ModelFile), c.Tensors, (*atomicfile.File).Commit)
 	return err
 }
 
@@ -248,7 +248,7 @@ func (c Contents) writeAdapter(tmp, dir string, m *Manifest) error {
 	if err := atomicfile.WriteFile(filepath.Join(tmp, adapterConfigFile), config); err != nil {
 		return err
 	}
-	sum, err := writeTensors(filepath.Join(tmp, adapterFile), c.Tensors)
+	sum, err := writeTensors(filepath.Join(tmp, adapterFile), c.Tensors, (*atomicfile.File).Commit)
 	m.Hash = hashAdapter(base.Hash, sum, *c.LoRA)
 	return err
 }
@@ -267,8 +267,8 @@ func relative(dir, target string) (string, error) {
 	return filepath.ToSlash(rel), err
 }
 
-// writeTensors writes a weight file and returns its SHA-256.
-func writeTensors(path string, tensors []safetensors.Entry) (sum string, err error) {
+// writeTensors writes a weight file, commits it, and returns its SHA-256.
+func writeTensors(path string, tensors []safetensors.Entry, commit func(*atomicfile.File) error) (sum string, err error) {
 	f, err := atomicfile.Create(path)
 	if err != nil {
 		return "", err
@@ -278,5 +278,5 @@ func writeTensors(path string, tensors []safetensors.Entry) (sum string, err err
 	if err := safetensors.Write(io.MultiWriter(f, h), tensors, map[string]string{"format": "pt"}); err != nil {
 		return "", err
 	}
-	return hex.EncodeToString(h.Sum(nil)), f.Commit()
+	return hex.EncodeToString(h.Sum(nil)), commit(f)
 }

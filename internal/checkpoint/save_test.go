@@ -333,6 +333,18 @@ func TestTrainer(t *testing.T) {
 	if d := cmp.Diff([]float32{0.1, 0.2}, values(t, f, "m.w")); d != "" {
 		t.Errorf("m.w (-want +got):\n%s", d)
 	}
+	file := filepath.Join(dir, "trainer", "trainer.safetensors")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[len(data)-1] ^= 1
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := checkpoint.OpenTrainer(dir, &got); err == nil || !strings.Contains(err.Error(), "trainer.safetensors is damaged") {
+		t.Errorf("a damaged state gives %v", err)
+	}
 	if err := checkpoint.DropTrainer(dir); err != nil {
 		t.Fatal(err)
 	}
