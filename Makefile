@@ -26,8 +26,12 @@ model: ## fetch the small model that the demo starts from, into models/smollm2
 	pipelines/model.sh models/smollm2
 
 test: ## every test that needs no pip (12 minutes at most)
-	go test -shuffle=on ./...
+	go test -shuffle=on $(TESTFLAGS) ./...
 	$(MAKE) --no-print-directory smoke
+
+race: ## the concurrent packages under the race detector (needs a C compiler)
+	go test -race -short ./internal/agent/... ./internal/env/... ./internal/journal/... ./internal/ordered/... \
+	  ./internal/progress/... ./internal/openai/... ./internal/rollout/... ./internal/judge/... ./internal/infer/...
 
 smoke: build ## the whole pipeline through the seven programs with a tiny random model
 	pipelines/smoke.sh
@@ -58,4 +62,4 @@ clean: ## remove binaries and runs, keep the model
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
 
-.PHONY: demo demo-long enron build model test smoke test-interop check fmt vet lint generate clean help
+.PHONY: demo demo-long enron build model test race smoke test-interop check fmt vet lint generate clean help
