@@ -211,6 +211,8 @@ func TestBadRecords(t *testing.T) {
 		{"no answer", `{"question": "q"}`, `stdin:2: answer: missing; an unanswerable question says "answerable": false`},
 		{"torn", `{"question": "q", `, "stdin:2: not valid JSON: unexpected end of JSON input (byte 17)"},
 		{"no object", `[1]`, "stdin:2: is an array, want an object"},
+		{"blank question", `{"question":" ","answer":"a"}`, "stdin:2: question: missing"},
+		{"no date", `{"question":"q","answer":"a","query_date":"yesterday"}`, `stdin:2: query_date: is "yesterday", want YYYY-MM-DD, optionally with a time behind it`},
 		{"unknown split", `{"question":"q","answer":"a","split":"dev"}`, `stdin:2: split: is "dev", want train, val or test`},
 		{"id is a list", `{"question":"q","answer":"a","id":[1]}`, "stdin:2: id: is [1], want a string or a number"},
 		{"inner type", `{"question":"q","answer":"a","spans":[{"start":"x"}]}`, "stdin:2: spans.start: is a string, want a whole number"},
@@ -231,6 +233,7 @@ func TestBadTrajectories(t *testing.T) {
 		{"question is a string", `{"id":"t","stop":"answered","question":"q"}`, "stdin:1: question: is a string, want an object"},
 		{"newer schema", `{"schema":9,` + q + `}`, "stdin:1: schema: is 9, this version reads up to 1"},
 		{"lengths differ", `{` + q + `,"token_ids":[1]}`, "stdin:1: trajectory t: token_ids has 1 entries, trained 0, logprobs 0: want equal lengths"},
+		{"unknown stop", `{"id":"t","stop":"gave_up","question":{"question":"q","answer":"a"}}`, `stdin:1: stop: is "gave_up", want one of ["answered" "abstained" "max_turns" "length" "bad_call" "failed"]`},
 		{"reward is no number", `{` + q + `,"reward":"nan"}`, "stdin:1: reward: is a string, want a number"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -311,6 +314,8 @@ func TestUnreadable(t *testing.T) {
 		"torn.parquet": readBytes(t, write(t, "a.parquet", sampleEmails()))[:300],
 		"no.parquet":   []byte("hello"),
 		"cut.jsonl.gz": cut.Bytes()[:cut.Len()-9],
+		"no.jsonl.gz":  nil,
+		"no.jsonl.zst": nil,
 	}
 	for name, data := range files {
 		path := filepath.Join(dir, name)
@@ -325,6 +330,24 @@ func TestUnreadable(t *testing.T) {
 	for _, path := range []string{dir, filepath.Join(dir, "absent.jsonl")} {
 		if _, _, err := ReadAll[question.Question](t.Context(), Source{Paths: []string{path}}); err == nil {
 			t.Errorf("%s: got no error", path)
+		}
+	}
+}
+
+// TestDamagedParquet reads a file with one wrong byte in its directory: that may
+// be an error, never a panic.
+func TestDamagedParquet(t *testing.T) {
+	whole := readBytes(t, write(t, "a.parquet", sampleEmails()))
+	path := filepath.Join(t.TempDir(), "a.parquet")
+	for i := len(whole) - 1200; i < len(whole); i += 9 {
+		data := bytes.Clone(whole)
+		data[i] ^= 0xff
+		if err := os.WriteFile(path, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := ReadAll[mail.Email](t.Context(), Source{Paths: []string{path}})
+		if err != nil && !strings.Contains(err.Error(), path) {
+			t.Errorf("byte %d: %v: want an error that names the file", i, err)
 		}
 	}
 }

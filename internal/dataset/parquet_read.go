@@ -38,8 +38,11 @@ func (rd *reader) parquet(name string, r, buffered io.Reader, fn take) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	pf, err := parquet.OpenFile(f, info.Size())
-	if err != nil {
+	var pf *parquet.File
+	if err := guard(func() (err error) {
+		pf, err = parquet.OpenFile(f, info.Size())
+		return err
+	}); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	a := newAssembler(pf.Root())
@@ -53,6 +56,16 @@ func (rd *reader) parquet(name string, r, buffered io.Reader, fn take) error {
 		}
 	}
 	return nil
+}
+
+// guard makes an error of a panic: the library trusts offsets in the file.
+func guard(read func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the file is damaged: %v", p)
+		}
+	}()
+	return read()
 }
 
 // at adds the place to an error of the file; errors of records have theirs.
@@ -149,7 +162,11 @@ func (a *assembler) rows(group parquet.RowGroup, fn func(object []byte) error) e
 	defer func() { _ = rows.Close() }()
 	batch := make([]parquet.Row, rowBatch)
 	for {
-		n, err := rows.ReadRows(batch)
+		n := 0
+		err := guard(func() (err error) {
+			n, err = rows.ReadRows(batch)
+			return err
+		})
 		for _, row := range batch[:n] {
 			if err := fn(a.object(row)); err != nil {
 				return err

@@ -136,10 +136,12 @@ func (rd *reader) stream(name string, r io.Reader, fn take) error {
 		return rd.parquet(name, r, br, fn)
 	case strings.HasSuffix(name, ".parquet"):
 		return fmt.Errorf("%s: not a Parquet file", name)
+	case len(head) == 0 && (strings.HasSuffix(name, ".gz") || strings.HasSuffix(name, ".zst")):
+		return fmt.Errorf("%s: is empty, want compressed data", name)
 	case bytes.HasPrefix(head, magicGzip):
 		z, err := gzip.NewReader(br)
 		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", name, cutOff(err))
 		}
 		defer func() { _ = z.Close() }()
 		return rd.lines(name, z, fn)
@@ -154,6 +156,14 @@ func (rd *reader) stream(name string, r io.Reader, fn take) error {
 	return rd.lines(name, br, fn)
 }
 
+// cutOff says in words what a decompressor means by an unexpected end.
+func cutOff(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the compressed data ends too early: the file is cut off")
+	}
+	return err
+}
+
 func (rd *reader) lines(name string, r io.Reader, fn take) error {
 	lines := jsonl.NewReader(r)
 	for {
@@ -162,7 +172,7 @@ func (rd *reader) lines(name string, r io.Reader, fn take) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w", name, line, err)
+			return fmt.Errorf("%s:%d: %w", name, line, cutOff(err))
 		}
 		if err := fn(Position{name, line}, data); err != nil {
 			return err

@@ -13,7 +13,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
+	"time"
 
 	"agentmill/internal/jsonl"
 	"agentmill/internal/mail"
@@ -107,17 +109,26 @@ func checkEmail(e *mail.Email) error {
 
 func checkQuestion(q *question.Question, prefix string) error {
 	switch {
-	case q.Question == "":
+	case strings.TrimSpace(q.Question) == "":
 		return Badf(prefix+"question", "missing")
 	case q.Answerable && q.Answer == "":
 		return Badf(prefix+"answer", "missing; an unanswerable question says \"answerable\": false")
 	}
 	switch q.Split {
 	case "", question.Train, question.Val, question.Test:
-		return nil
+	default:
+		return Badf(prefix+"split", "is %q, want train, val or test", q.Split)
 	}
-	return Badf(prefix+"split", "is %q, want train, val or test", q.Split)
+	if day, _, _ := strings.Cut(strings.Replace(q.QueryDate, "T", " ", 1), " "); q.QueryDate != "" {
+		if _, err := time.Parse(time.DateOnly, day); err != nil {
+			return Badf(prefix+"query_date", "is %q, want YYYY-MM-DD, optionally with a time behind it", q.QueryDate)
+		}
+	}
+	return nil
 }
+
+// stops are the reasons why an attempt may have ended.
+var stops = []traj.StopReason{traj.Answered, traj.Abstained, traj.MaxTurns, traj.Length, traj.BadCall, traj.Failed}
 
 func checkTrajectory(t *traj.Trajectory) error {
 	switch {
@@ -127,6 +138,8 @@ func checkTrajectory(t *traj.Trajectory) error {
 		return Badf("id", "missing")
 	case t.Stop == "":
 		return Badf("stop", "missing")
+	case !slices.Contains(stops, t.Stop):
+		return Badf("stop", "is %q, want one of %q", t.Stop, stops)
 	}
 	if err := checkQuestion(&t.Question, "question."); err != nil {
 		return err

@@ -13,6 +13,9 @@ import (
 // thing that is stored; this is about a hundred times the longest seen.
 const MaxLine = 256 << 20
 
+// byteOrderMark is what some editors put before the first line.
+var byteOrderMark = []byte("\ufeff")
+
 // A Reader yields the lines of a stream.
 type Reader struct {
 	r    *bufio.Reader
@@ -36,6 +39,9 @@ func (r *Reader) Next() ([]byte, int, error) {
 		line, err := r.read()
 		if err != nil {
 			return nil, r.line, err
+		}
+		if r.line == 1 {
+			line = bytes.TrimPrefix(line, byteOrderMark)
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			return line, r.line, nil

@@ -12,7 +12,7 @@ import (
 )
 
 func TestLines(t *testing.T) {
-	r := NewReader(strings.NewReader("\n{\"a\":1}\r\n\n  \n2\n" + strings.Repeat("x", 100_000) + "\nlast"))
+	r := NewReader(strings.NewReader("\ufeff\n{\"a\":1}\r\n\n  \n2\n" + strings.Repeat("x", 100_000) + "\nlast"))
 	type line struct {
 		n int
 		s string
