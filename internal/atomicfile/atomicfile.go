@@ -13,27 +13,40 @@ import (
 // A File is being written. Exactly one of Commit and Abort ends it; Abort after
 // Commit does nothing, so that it can be deferred.
 type File struct {
-	path string
-	tmp  *os.File
-	w    io.Writer
-	err  error // the first write that failed
-	done bool
+	path   string // as the caller knows it
+	target string // what the temporary file will be renamed to
+	direct bool   // tmp is a device or a pipe
+	tmp    *os.File
+	w      io.Writer
+	err    error // the first write that failed
+	done   bool
 }
 
 // wrap is replaced by tests to inject write errors.
 var wrap = func(w io.Writer) io.Writer { return w }
 
-// Create starts a file that will be at path.
+// Create starts a file that will be at path. A device or a pipe there, such as
+// /dev/null, is written to as it is. Of a symbolic link the target is replaced.
 func Create(path string) (*File, error) {
-	dir, base := filepath.Split(path)
-	if dir == "" {
-		dir = "."
+	f := &File{path: path}
+	var err error
+	switch info, statErr := os.Stat(path); {
+	case statErr == nil && info.IsDir():
+		err = errors.New("it is a folder, want a file")
+	case statErr == nil && !info.Mode().IsRegular():
+		f.direct = true
+		f.tmp, err = os.OpenFile(path, os.O_WRONLY, 0)
+	default:
+		if f.target, err = filepath.EvalSymlinks(path); err != nil {
+			f.target = path
+		}
+		f.tmp, err = Temp(f.target)
 	}
-	tmp, err := os.CreateTemp(dir, "."+base+".*.tmp")
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, cause(err))
 	}
-	return &File{path: path, tmp: tmp, w: wrap(tmp)}, nil
+	f.w = wrap(f.tmp)
+	return f, nil
 }
 
 // Write appends to the temporary file. After an error Commit refuses.
@@ -75,14 +88,17 @@ func (f *File) finish(sync func() error) error {
 	if f.err != nil {
 		return f.err
 	}
+	if f.direct {
+		return f.tmp.Close()
+	}
 	err := errors.Join(f.tmp.Chmod(0o644), sync())
 	if err = errors.Join(err, f.tmp.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", f.path, cause(err))
 	}
-	if err := os.Rename(f.tmp.Name(), f.path); err != nil {
+	if err := os.Rename(f.tmp.Name(), f.target); err != nil {
 		return fmt.Errorf("write %s: %w", f.path, cause(err))
 	}
-	return SyncDir(filepath.Dir(f.path))
+	return SyncDir(filepath.Dir(f.target))
 }
 
 // Abort removes what was written.
@@ -92,7 +108,9 @@ func (f *File) Abort() {
 	}
 	f.done = true
 	_ = f.tmp.Close()
-	_ = os.Remove(f.tmp.Name())
+	if !f.direct {
+		_ = os.Remove(f.tmp.Name())
+	}
 }
 
 // WriteFile writes data to path.

@@ -1,9 +1,11 @@
 package atomicfile
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 )
@@ -99,6 +101,71 @@ func TestFullDiskLeavesNothing(t *testing.T) {
 	}
 	if got := names(t, dir); len(got) != 0 {
 		t.Errorf("left behind: %v", got)
+	}
+}
+
+// TestNotAFile writes to what is no regular file, and through a link.
+func TestNotAFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := WriteFile(dir, nil); err == nil || err.Error() != "create "+dir+": it is a folder, want a file" {
+		t.Errorf("a folder: got %v", err)
+	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string)
+	go func() {
+		data, err := os.ReadFile(pipe)
+		got <- fmt.Sprint(string(data), err)
+	}()
+	if err := WriteFile(pipe, []byte("hello")); err != nil {
+		t.Error(err)
+	}
+	if s := <-got; s != "hello<nil>" {
+		t.Errorf("through the pipe came %s", s)
+	}
+	if err := os.Symlink("real", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"new", "newer"} {
+		if err := WriteFile(filepath.Join(dir, "real"), []byte("old")); err != nil {
+			t.Fatal(err)
+		}
+		if err := WriteFile(filepath.Join(dir, "link"), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if data, _ := os.ReadFile(filepath.Join(dir, "real")); string(data) != text {
+			t.Errorf("the link's target holds %q, want %q", data, text)
+		}
+	}
+	if got := names(t, dir); len(got) != 3 {
+		t.Errorf("folder holds %v, want link, pipe and real", got)
+	}
+}
+
+func TestLeftoversGo(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.txt")
+	for _, name := range []string{".a.txt.123.tmp", ".a.txt.x.tmp", ".a.txt.gz.123.tmp", ".b.txt.123.tmp"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Abort()
+	if err := WriteFile(path, []byte("second")); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Commit(); err != nil {
+		t.Errorf("the file of another writer was taken for left behind: %v", err)
+	}
+	want := []string{".a.txt.gz.123.tmp", ".a.txt.x.tmp", ".b.txt.123.tmp", "a.txt"}
+	if got := names(t, dir); !slices.Equal(got, want) {
+		t.Errorf("folder holds %v, want %v", got, want)
 	}
 }
 

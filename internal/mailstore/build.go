@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"agentmill/internal/atomicfile"
 	"agentmill/internal/mail"
 )
 
@@ -77,6 +78,7 @@ func mailboxes(byOwner map[string][]*mail.Email, known []Mailbox) []Mailbox {
 // of them. Most callers want Build.
 type Builder struct {
 	path, tmp string
+	lock      *os.File // tmp, open: so nobody takes it for left behind
 	db        *sql.DB
 	tx        *sql.Tx
 	stem      bool
@@ -98,12 +100,15 @@ func Create(ctx context.Context, path string, stem bool) (*Builder, error) {
 }
 
 func (b *Builder) begin(ctx context.Context) error {
-	f, err := os.CreateTemp(filepath.Dir(b.path), "."+filepath.Base(b.path)+".*.tmp")
+	if info, err := os.Stat(b.path); err == nil && !info.Mode().IsRegular() {
+		return errors.New("it exists and is no file that could be replaced")
+	}
+	f, err := atomicfile.Temp(b.path)
 	if err != nil {
 		return err
 	}
-	b.tmp = f.Name()
-	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
+	b.tmp, b.lock = f.Name(), f
+	if err := f.Chmod(0o644); err != nil {
 		return err
 	}
 	if b.db, err = sql.Open("sqlite", dataSource(b.tmp, "_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=locking_mode(exclusive)")); err != nil {
@@ -307,19 +312,12 @@ func (b *Builder) commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(syncPath(b.tmp), os.Rename(b.tmp, b.path)); err != nil {
+	if err := errors.Join(b.lock.Sync(), os.Rename(b.tmp, b.path)); err != nil {
 		return err
 	}
-	b.tmp = ""
-	return syncPath(filepath.Dir(b.path))
-}
-
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	_ = b.lock.Close() // synced above
+	b.tmp, b.lock = "", nil
+	return atomicfile.SyncDir(filepath.Dir(b.path))
 }
 
 // Abort drops what was not committed. It may be called after Commit.
@@ -333,7 +331,8 @@ func (b *Builder) Abort() {
 		b.db = nil
 	}
 	if b.tmp != "" {
+		_ = b.lock.Close()
 		_ = os.Remove(b.tmp)
-		b.tmp = ""
+		b.tmp, b.lock = "", nil
 	}
 }

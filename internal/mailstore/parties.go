@@ -24,7 +24,7 @@ func (s *Store) partyFilter(ctx context.Context, b *box, q Query) (func(row int6
 	}
 	r, err := s.roster(ctx, b)
 	if err != nil {
-		return nil, fmt.Errorf("load addresses of %s: %w", b.Owner, err)
+		return nil, fmt.Errorf("load addresses of %s in %s: %w", b.Owner, s.path, err)
 	}
 	isFrom, isTo := r.holding(from), r.holding(to)
 	return func(row int64) bool {

@@ -25,11 +25,11 @@ func (s *Store) Read(ctx context.Context, owner, id string) (*Mail, error) {
 	}
 	stmt, err := s.prepare(ctx, `SELECT `+mailColumns+` FROM mails m JOIN owners o USING (owner_id) WHERE m.row = ?`)
 	if err != nil {
-		return nil, fmt.Errorf("read mail %s: %w", id, err)
+		return nil, fmt.Errorf("read mail %s in %s: %w", id, s.path, err)
 	}
 	m, err := scanMail(stmt.QueryRowContext(ctx, row).Scan)
 	if err != nil {
-		return nil, fmt.Errorf("read mail %s: %w", id, err)
+		return nil, fmt.Errorf("read mail %s in %s: %w", id, s.path, err)
 	}
 	m.SameID = same
 	return m, nil
@@ -69,7 +69,7 @@ func (s *Store) locate(ctx context.Context, b *box, id string) (row int64, same 
 	case errors.Is(err, sql.ErrNoRows):
 		return 0, 0, fmt.Errorf("%s in %s: %w", id, b.Owner, ErrNoMail)
 	case err != nil:
-		return 0, 0, fmt.Errorf("look up %s: %w", id, err)
+		return 0, 0, fmt.Errorf("look up %s in %s: %w", id, s.path, err)
 	}
 	return row, same - 1, nil
 }

@@ -84,7 +84,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Hits, error) {
 	}
 	hits, err := s.find(ctx, b, search{expr, first, last, keep, q})
 	if err != nil {
-		return Hits{}, fmt.Errorf("search %s: %w", b.Owner, err)
+		return Hits{}, fmt.Errorf("search %s in %s: %w", b.Owner, s.path, err)
 	}
 	return hits, nil
 }
@@ -117,11 +117,11 @@ func (s *Store) rowRange(ctx context.Context, b *box, after, before time.Time) (
 	stmt, err := s.prepare(ctx, `SELECT (SELECT row FROM mails WHERE owner_id = ?1 AND date >= ?2 ORDER BY date, row LIMIT 1),
 		(SELECT row FROM mails WHERE owner_id = ?1 AND date < ?3 ORDER BY date DESC, row DESC LIMIT 1)`)
 	if err != nil {
-		return 0, 0, fmt.Errorf("search %s: %w", b.Owner, err)
+		return 0, 0, fmt.Errorf("search %s in %s: %w", b.Owner, s.path, err)
 	}
 	var from, to sql.NullInt64
 	if err := stmt.QueryRowContext(ctx, b.id, lo, hi).Scan(&from, &to); err != nil {
-		return 0, 0, fmt.Errorf("search %s: %w", b.Owner, err)
+		return 0, 0, fmt.Errorf("search %s in %s: %w", b.Owner, s.path, err)
 	}
 	if !from.Valid || !to.Valid {
 		return 1, 0, nil

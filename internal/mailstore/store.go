@@ -258,7 +258,7 @@ func (s *Store) Mails(ctx context.Context, owner string) iter.Seq2[*Mail, error]
 		}
 		rows, err := s.db.QueryContext(ctx, `SELECT `+mailColumns+` FROM mails m JOIN owners o USING (owner_id) WHERE m.row BETWEEN ? AND ? ORDER BY m.row`, b.first, b.last)
 		if err != nil {
-			yield(nil, fmt.Errorf("read mails of %s: %w", owner, err))
+			yield(nil, fmt.Errorf("read mails of %s in %s: %w", owner, s.path, err))
 			return
 		}
 		defer func() { _ = rows.Close() }()
@@ -269,7 +269,7 @@ func (s *Store) Mails(ctx context.Context, owner string) iter.Seq2[*Mail, error]
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(nil, fmt.Errorf("read mails of %s: %w", owner, err))
+			yield(nil, fmt.Errorf("read mails of %s in %s: %w", owner, s.path, err))
 		}
 	}
 }

@@ -311,6 +311,35 @@ func TestBuildRefusesSharedAlias(t *testing.T) {
 	}
 }
 
+// TestDamagedIndex reads an index whose middle is overwritten: the error names it.
+func TestDamagedIndex(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "inbox.db")
+	if err := mailstore.Build(t.Context(), path, sample(), mailstore.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := len(data) / 4; i < len(data); i++ {
+		data[i] = 0xa5
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := mailstore.Open(path)
+	if err == nil {
+		defer func() { _ = store.Close() }()
+		_, err = store.Search(t.Context(), mailstore.Query{Owner: ana, Keywords: []string{"gas"}})
+	}
+	if err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("got %v, want an error that names %s", err, path)
+	}
+	if err := mailstore.Build(t.Context(), t.TempDir(), sample(), mailstore.Options{}); err == nil || !strings.Contains(err.Error(), "no file that could be replaced") {
+		t.Errorf("an index in place of a folder: got %v", err)
+	}
+}
+
 func TestBuildIsDeterministic(t *testing.T) {
 	var files [2][]byte
 	for i := range files {
