@@ -17,6 +17,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"agentmill/internal/atomicfile"
 )
 
 // A MismatchError says that a journal belongs to a run with other inputs or flags.
@@ -29,9 +31,10 @@ func (e *MismatchError) Error() string {
 // A Journal is safe for concurrent use. A nil Journal keeps nothing.
 type Journal struct {
 	mu   sync.Mutex
-	path string
-	f    *os.File
-	done map[string][]byte
+	path   string
+	f      *os.File
+	closed bool
+	done   map[string][]byte
 }
 
 type entry struct {
@@ -48,11 +51,16 @@ type header struct {
 const version = 1
 
 // Open continues the journal at path or starts one. One that was written under
-// another fingerprint is a *MismatchError.
+// another fingerprint is a *MismatchError. One that another process has open is
+// refused.
 func Open(path, fingerprint string) (*Journal, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
+	}
+	if atomicfile.TryLock(f) == atomicfile.Taken {
+		_ = f.Close()
+		return nil, fmt.Errorf("journal %s: another run is writing it", path)
 	}
 	j := &Journal{path: path, f: f, done: map[string][]byte{}}
 	good, err := j.load(fingerprint)
@@ -176,11 +184,15 @@ func (j *Journal) Append(key string, raw []byte) error {
 	return nil
 }
 
-// Close ends writing; the file stays for the next run.
+// Close ends writing; the file stays for the next run, unless nothing was done.
 func (j *Journal) Close() error {
 	if j == nil {
 		return nil
 	}
+	if !j.closed && j.Len() == 0 {
+		_ = os.Remove(j.path) // or it would bind the next run to this one's flags
+	}
+	j.closed = true
 	if err := j.f.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("close journal: %w", err)
 	}
@@ -192,7 +204,10 @@ func (j *Journal) Remove() error {
 	if j == nil {
 		return nil
 	}
-	if err := errors.Join(j.Close(), os.Remove(j.path)); err != nil {
+	// Removed while it is still locked, so that no other run begins to use it.
+	err := os.Remove(j.path)
+	j.closed = true
+	if err = errors.Join(err, j.Close()); err != nil {
 		return fmt.Errorf("remove journal %s: %w", filepath.Base(j.path), err)
 	}
 	return nil

@@ -93,7 +93,10 @@ func TestKilledAnywhere(t *testing.T) {
 
 func TestOtherRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
-	open(t, path, "lr=1").Close()
+	open(t, path, "lr=0").Close() // nothing done, nothing left
+	j := open(t, path, "lr=1")
+	j.Append("a", []byte("1"))
+	j.Close()
 	_, err := Open(path, "lr=2")
 	var mismatch *MismatchError
 	if !errors.As(err, &mismatch) || !strings.Contains(err.Error(), path) {
@@ -108,6 +111,16 @@ func TestOtherRun(t *testing.T) {
 	if data, _ := os.ReadFile(path); string(data) != "dear diary\n" {
 		t.Errorf("the foreign file was changed: %q", data)
 	}
+}
+
+func TestTwoRunsAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "j")
+	first := open(t, path, "f")
+	if _, err := Open(path, "f"); err == nil || err.Error() != "journal "+path+": another run is writing it" {
+		t.Errorf("got %v, want a refusal", err)
+	}
+	first.Close()
+	open(t, path, "f")
 }
 
 func TestDamagedEntryEndsTheJournal(t *testing.T) {
