@@ -30,7 +30,7 @@ func (e *MismatchError) Error() string {
 
 // A Journal is safe for concurrent use. A nil Journal keeps nothing.
 type Journal struct {
-	mu   sync.Mutex
+	mu     sync.Mutex
 	path   string
 	f      *os.File
 	closed bool
