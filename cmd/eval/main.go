@@ -17,10 +17,11 @@ func main() { cli.Main(command()) }
 const description = `Reads scored rows of any number of policies and prints how they did, with intervals, and with paired
 tests against --baseline. Policies are compared on the questions that all of them were asked.
 
-   eval scored-prompted.jsonl scored-sft.jsonl --baseline prompted
-   eval --name before=a.jsonl --name after=b.parquet --baseline before --report report.html
-   eval --run runs/demo --baseline prompted --report runs/demo/report.html
-   eval scored.jsonl --json | jq '.policies[].accuracy'`
+examples, after make demo (eval without bin/ is the shell's own):
+  bin/eval --run runs/demo --baseline prompted --report runs/report.html
+  bin/eval --name before=runs/demo/scored-test-sft.jsonl.zst --name after=runs/demo/scored-test-grpo.jsonl.zst \
+    --baseline before
+  bin/eval runs/demo/scored-test-grpo.jsonl.zst --json | jq '.policies[].accuracy'`
 
 // options are the flags as they are typed.
 type options struct {
@@ -47,7 +48,7 @@ func command() *cli.Command {
 			&ufcli.BoolFlag{Name: "json", Usage: "print JSON", Destination: &o.json},
 			&ufcli.BoolFlag{Name: "markdown", Usage: "print Markdown", Destination: &o.markdown},
 			&ufcli.StringFlag{Name: "report", Usage: "write a report for a browser to `FILE`", Destination: &o.report},
-			&ufcli.StringFlag{Name: "title", Value: "How the policies did", Usage: "title of the report", Destination: &o.title},
+			&ufcli.StringFlag{Name: "title", Value: "How the policies did", Usage: "`TITLE` of the report", Destination: &o.title},
 			&ufcli.IntFlag{Name: "rollouts", Value: 200, Usage: "show the attempts at `N` questions in the report (-1: all)", Destination: &o.rollouts},
 			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.Source.MaxErrors},
 			&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.Source.Rejects},

@@ -16,9 +16,11 @@ func main() { cli.Main(command()) }
 const description = `Reads questions, checks them against the mailboxes of the index, and writes those that can be
 answered in one way, with the verdict of every check and a split by mailbox.
 
-   filterq questions.jsonl --index inbox.db --out kept.jsonl
-   synthq emails.parquet | filterq --index inbox.db --splits splits.tsv --keep-drops drops.jsonl
-   filterq questions.jsonl --index inbox.db --explain 0070ee3fb1db711d > /dev/null`
+examples, after make demo:
+  bin/filterq runs/demo/candidates.jsonl.zst --index runs/demo/inbox.db --out runs/kept.jsonl
+  bin/synthq runs/demo/emails.parquet | bin/filterq --index runs/demo/inbox.db --keep-drops runs/drops.jsonl > runs/kept.jsonl
+  bin/filterq runs/demo/candidates.jsonl.zst --index runs/demo/inbox.db \
+    --explain "$(zstdcat runs/demo/candidates.jsonl.zst | head -1 | jq -r .id)" > /dev/null`
 
 func command() *cli.Command {
 	cfg := filterq.Config{}

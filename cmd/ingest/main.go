@@ -28,15 +28,16 @@ func command() *cli.Command {
 corpus, Maildirs, mbox files, single messages, and Kaggle's emails.csv. Copies of a message within a
 mailbox become one record. A damaged message is a record with warnings.
 
-examples:
-  ingest enron_mail.tar.gz --match allen-p --match lay-k --index inbox.db --out emails.parquet
-  ingest maildir/ --index inbox.db --out emails.parquet --stats
-  ingest mail.mbox | head -1`,
+examples, after make demo:
+  bin/ingest runs/demo/mail.tar.gz | head -1
+  bin/ingest runs/demo/mail.tar.gz --match crane-v --match patel-d --index runs/two.db --out runs/two.parquet --stats
+and of other mail:
+  bin/ingest ~/Maildir --index runs/mine.db --out runs/mine.parquet --stats`,
 		Flags: []ufcli.Flag{
-			&ufcli.StringSliceFlag{Name: "in", Usage: "mail `FILE` or folder, as an argument; repeatable", Destination: &in},
+			&ufcli.StringSliceFlag{Name: "in", Usage: "read mail from `FILE` or folder (as an argument; repeatable)", Destination: &in},
 			&ufcli.StringFlag{Name: "out", Usage: "write records to `FILE` (.parquet, .jsonl, .jsonl.gz, .jsonl.zst); JSON lines on standard output without", Destination: &cfg.Out},
 			&ufcli.StringFlag{Name: "index", Usage: "write the database that an agent searches to `FILE`", Destination: &cfg.Index},
-			&ufcli.StringSliceFlag{Name: "match", Usage: "read only mailboxes whose name matches `GLOB`; repeatable", Destination: &match},
+			&ufcli.StringSliceFlag{Name: "match", Usage: "read only mailboxes whose folder (crane-v) matches `GLOB`; repeatable", Destination: &match},
 			&ufcli.StringFlag{Name: "owners", Usage: "`FILE` with the owner of each mailbox, lines of NAME<tab>ADDRESS; found from the headers without", Destination: &cfg.Owners},
 			&ufcli.BoolFlag{Name: "stem", Usage: "index word stems, so that trading finds trade", Destination: &cfg.Stem},
 			&ufcli.StringFlag{Name: "shard", Usage: "read only mailboxes of part `I/N`", Destination: &shard},

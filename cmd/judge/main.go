@@ -22,10 +22,11 @@ func main() { cli.Main(command()) }
 
 const description = `Reads trajectories (or scored rows, to judge them anew) and writes scored rows in the same order.
 
-   judge rollouts.jsonl --out scored.jsonl
-   rollout questions.jsonl --index inbox.db --policy expert | judge > scored.jsonl
-   judge rollouts.parquet --reward binary --out scored.parquet
-   judge rewards                     # the rewards that are built in, and all terms`
+examples, after make demo:
+  bin/judge runs/demo/rollouts-test-sft.jsonl.zst --out runs/scored.jsonl
+  bin/judge runs/demo/rollouts-test-sft.jsonl.zst --reward binary --out runs/binary.parquet
+  bin/rollout runs/demo/questions.parquet --index runs/demo/inbox.db --policy heuristic --limit 20 | bin/judge > runs/20.jsonl
+  bin/judge rewards    # the rewards that are built in, and all terms`
 
 // options are the flags as they are typed.
 type options struct {
@@ -44,10 +45,10 @@ func command() *cli.Command {
 		Flags: []ufcli.Flag{
 			&ufcli.StringSliceFlag{Name: "in", Usage: "read trajectories from `FILE` (repeatable; - is standard input)", Destination: &o.in},
 			&ufcli.StringFlag{Name: "out", Usage: "write scored rows to `FILE` (.jsonl, .jsonl.gz, .jsonl.zst, .parquet)", Destination: &cfg.Out},
-			&ufcli.StringFlag{Name: "judge", Value: "match", Usage: "who judges: match (no model)", Destination: &o.judge},
-			&ufcli.StringFlag{Name: "match", Value: string(match.Values), Usage: "rule of the match judge: values, or containment (the plain rule of the first trials)", Destination: &o.match},
+			&ufcli.StringFlag{Name: "judge", Value: "match", Usage: "`NAME` of who judges: match (no model)", Destination: &o.judge},
+			&ufcli.StringFlag{Name: "match", Value: string(match.Values), Usage: "`RULE` of the match judge: values, or containment (the plain rule of the first trials)", Destination: &o.match},
 			&ufcli.StringFlag{Name: "reward", Value: reward.Default, Usage: "a reward that is built in, or a YAML `FILE`", Destination: &o.reward},
-			&ufcli.StringFlag{Name: "sources", Value: string(judge.Covered), Usage: "right sources: covered (every gold mail and nothing else) or first (the first gold mail is cited)", Destination: &o.sources},
+			&ufcli.StringFlag{Name: "sources", Value: string(judge.Covered), Usage: "`RULE` of right sources: covered (every gold mail and nothing else) or first (the first gold mail is cited)", Destination: &o.sources},
 			&ufcli.StringFlag{Name: "shard", Usage: "only part `I/N` of the groups", Destination: &o.shard},
 			&ufcli.StringFlag{Name: "journal", Usage: "keep what is judged in `FILE` until the output is whole (default: beside --out)", Destination: &cfg.Journal},
 			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors},

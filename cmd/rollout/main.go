@@ -21,14 +21,20 @@ const description = `Reads questions, plays each with a policy in its environmen
 order of the questions. What was played stands in a journal beside --out until the file is whole: the same command run
 again goes on.
 
-   rollout questions.parquet --index inbox.db --policy expert --split train --limit 96 --out rollouts.jsonl.zst
-   rollout questions.parquet --index inbox.db --policy models/smollm2 --attempts 4 --out rollouts.parquet
-   rollout questions.jsonl --index inbox.db --policy heuristic | judge > scored.jsonl
-   rollout --ask "When is the kickoff?" --inbox dana@harlan.example --index inbox.db --policy policies/p1
-   OPENAI_API_KEY=... rollout questions.jsonl --index inbox.db --base-url http://localhost:8000/v1 --model m
+examples, after make demo:
+  bin/rollout runs/demo/questions.parquet --index runs/demo/inbox.db --policy expert --split train --out runs/expert.jsonl
+  bin/rollout runs/demo/questions.parquet --index runs/demo/inbox.db --policy heuristic --limit 20 | bin/judge > runs/20.jsonl
+  bin/rollout runs/demo/questions.parquet --index runs/demo/inbox.db --policy runs/demo/policy-00 \
+    --split test --limit 2 --attempts 4 --out runs/attempts.parquet
+  bin/rollout --index runs/demo/inbox.db --policy runs/demo/policy-00 \
+    --ask "Who will chair the Tamarack design review?" --inbox dana.patel@corvane.example
+and with a server:
+  OPENAI_API_KEY=... bin/rollout runs/demo/questions.parquet --index runs/demo/inbox.db \
+    --base-url http://localhost:8000/v1 --model NAME --limit 20 --out runs/remote.jsonl
 
 A policy is expert (it is told the sources; for distillation), heuristic (no model, no gold) or a policy folder. Rules of
-the game that are not given are those that the folder was trained under.`
+the game that are not given are those that the folder was trained under. To --ask, today is the day of the mailbox's
+newest mail.`
 
 // options are the flags as they are typed.
 type options struct {

@@ -17,9 +17,10 @@ func main() { cli.Main(command()) }
 const description = `Reads emails, as ingest writes them, and writes questions that the owner of the mailbox might
 ask. With an index whole mailboxes are searched for mails that answer otherwise.
 
-   synthq emails.parquet --index inbox.db --out questions.jsonl
-   ingest mail.tar.gz | synthq --limit 20
-   synthq emails.parquet --kinds date --kinds amount --per-inbox 100 --seed 7 | filterq`
+examples, after make demo:
+  bin/synthq runs/demo/emails.parquet --index runs/demo/inbox.db --out runs/candidates.jsonl
+  bin/ingest runs/demo/mail.tar.gz | bin/synthq --limit 20
+  bin/synthq runs/demo/emails.parquet --kinds date --kinds amount --per-inbox 100 --seed 7 | bin/filterq > runs/kept.jsonl`
 
 // options are the flags as they are typed.
 type options struct {
@@ -38,14 +39,14 @@ func command() *cli.Command {
 		Flags: []ufcli.Flag{
 			&ufcli.StringSliceFlag{Name: "in", Usage: "read emails from `FILE` (repeatable; - is standard input)", Destination: &o.in},
 			&ufcli.StringFlag{Name: "out", Usage: "write questions to `FILE` (.jsonl, .jsonl.gz, .jsonl.zst, .parquet)", Destination: &cfg.Out},
-			&ufcli.StringFlag{Name: "generator", Value: "extractive", Usage: "who makes the questions: extractive (no model)", Destination: &o.generator},
+			&ufcli.StringFlag{Name: "generator", Value: "extractive", Usage: "`NAME` of who makes the questions: extractive (no model)", Destination: &o.generator},
 			&ufcli.StringFlag{Name: "index", Usage: "check against the whole mailboxes of the database `FILE`", Destination: &o.index},
-			&ufcli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of all choices", Destination: &cfg.Seed},
+			&ufcli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed `N` of all choices", Destination: &cfg.Seed},
 			&ufcli.Float64Flag{Name: "unanswerable", Value: 0.12, Usage: "`SHARE` of questions whose answer is in no mail", Destination: &cfg.Unanswerable},
 			&ufcli.IntFlag{Name: "per-inbox", Usage: "make at most `N` questions of a mailbox (0: no limit)", Destination: &cfg.PerInbox},
 			&ufcli.IntFlag{Name: "per-mail", Value: 2, Usage: "make at most `N` questions of a mail", Destination: &cfg.PerMail},
 			&ufcli.IntFlag{Name: "limit", Usage: "write at most `N` questions (0: no limit)", Destination: &cfg.Limit},
-			&ufcli.StringSliceFlag{Name: "kinds", Usage: "ask only for facts of this `KIND` (repeatable): date, amount, person …", Destination: &o.kinds},
+			&ufcli.StringSliceFlag{Name: "kinds", Usage: "ask only for facts of this `KIND` (repeatable): date, amount, person … (docs/format/question.md has all)", Destination: &o.kinds},
 			&ufcli.StringFlag{Name: "shard", Usage: "only part `I/N` of the mailboxes", Destination: &o.shard},
 			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors},
 			&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.In.Rejects},

@@ -23,12 +23,15 @@ func main() { cli.Main(command()) }
 const description = `The rows are those that judge wrote. The finished folder appears whole; a run that was stopped goes
 on with the same command, from OUT.partial.
 
-   train scored-expert.jsonl --policy models/smollm2 --method sft --out runs/demo/policy-00
-   train scored-01.jsonl --policy runs/demo/policy-00 --method grpo --out runs/demo/policy-01
-   judge rollouts.jsonl | train --policy P --lora-rank 16 --out P2
+examples, after make demo:
+  bin/train runs/demo/scored-expert.jsonl.zst --policy models/smollm2 --method sft --out runs/sft
+  bin/train runs/demo/scored-01.jsonl.zst --policy runs/demo/policy-00 --method grpo --out runs/grpo
+  bin/judge runs/demo/rollouts-01.jsonl.zst | bin/train --policy runs/demo/policy-00 --lora-rank 16 --out runs/adapter
 
---method grpo needs rows that the parent itself sampled. Without any difference of rewards within a
-group the child has the parent's weights and says "updated": false (status 5 under --require-signal).`
+--method grpo needs rows that the parent itself sampled: each attempt is compared with the others at
+the same question, and pushed up or down as it did better or worse (REINFORCE, no clipping). Without
+any difference of rewards within a group the child has the parent's weights and says "updated":
+false (status 5 under --require-signal).`
 
 // options are the flags that are no part of the stage's Config.
 type options struct {
@@ -71,22 +74,22 @@ func ioFlags(c *train.Config, o *options) []ufcli.Flag {
 
 func flags(c *train.Config) []ufcli.Flag {
 	return []ufcli.Flag{
-		&ufcli.StringFlag{Name: "method", Value: "grpo", Usage: "grpo or sft", Destination: &c.Method},
-		&ufcli.StringFlag{Name: "advantage", Value: "rloo", Usage: "grpo: grpo, grpo-sample, drgrpo, rloo or maxrl", Destination: &c.Advantage},
-		&ufcli.StringFlag{Name: "filter", Value: "correct", Usage: "sft: correct rows (where there is a verdict) or all", Destination: &c.Filter},
-		&ufcli.StringFlag{Name: "cut", Value: "mask", Usage: "mask or train rows that ran into a token limit", Destination: &c.Cut},
+		&ufcli.StringFlag{Name: "method", Value: "grpo", Usage: "`NAME` of the method: grpo or sft", Destination: &c.Method},
+		&ufcli.StringFlag{Name: "advantage", Value: "rloo", Usage: "grpo: how a group's rewards become advantages, by `NAME`: rloo, grpo, grpo-sample, drgrpo or maxrl", Destination: &c.Advantage},
+		&ufcli.StringFlag{Name: "filter", Value: "correct", Usage: "sft: `WHICH` rows to train on: correct (where there is a verdict) or all", Destination: &c.Filter},
+		&ufcli.StringFlag{Name: "cut", Value: "mask", Usage: "`WHAT` to do with rows that ran into a token limit: mask or train", Destination: &c.Cut},
 		&ufcli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "sft 2e-4; grpo 2e-5, with adapters 2e-4", Destination: &c.LR},
-		&ufcli.StringFlag{Name: "schedule", Usage: "constant, or linear: decay to a tenth", DefaultText: "sft linear, grpo constant", Destination: &c.Schedule},
+		&ufcli.StringFlag{Name: "schedule", Usage: "`NAME` of the schedule: constant, or linear (decay to a tenth)", DefaultText: "sft linear, grpo constant", Destination: &c.Schedule},
 		&ufcli.IntFlag{Name: "warmup", Value: -1, Usage: "let the rate rise over `N` steps", DefaultText: "sft 5, grpo 0", Destination: &c.Warmup},
 		&ufcli.IntFlag{Name: "epochs", Value: 1, Usage: "make `N` passes over the rows", Destination: &c.Epochs},
-		&ufcli.IntFlag{Name: "batch", Usage: "rows of one update", DefaultText: "sft 8, grpo all", Destination: &c.Batch},
+		&ufcli.IntFlag{Name: "batch", Usage: "make one update of `N` rows", DefaultText: "sft 8, grpo all", Destination: &c.Batch},
 		&ufcli.IntFlag{Name: "tokens-per-batch", Value: 2048, Usage: "compute at most `N` tokens at once", Destination: &c.TokensPerBatch},
 		&ufcli.IntFlag{Name: "max-steps", Usage: "stop after `N` updates (0: no limit)", Destination: &c.MaxSteps},
-		&ufcli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of order and new adapters", Destination: &c.Seed},
-		&ufcli.Float64Flag{Name: "weight-decay", Usage: "of matrices", Destination: &c.Optimizer.WeightDecay},
-		&ufcli.Float64Flag{Name: "clip-norm", Value: 1, Usage: "clip the gradient to this norm (0: not)", Destination: &c.Optimizer.ClipNorm},
+		&ufcli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed `N` of order and new adapters", Destination: &c.Seed},
+		&ufcli.Float64Flag{Name: "weight-decay", Usage: "decay the matrices' weights by `RATE`", Destination: &c.Optimizer.WeightDecay},
+		&ufcli.Float64Flag{Name: "clip-norm", Value: 1, Usage: "clip the gradient to norm `X` (0: not)", Destination: &c.Optimizer.ClipNorm},
 		&ufcli.IntFlag{Name: "lora-rank", Usage: "train adapters of rank `R` (0: all weights)", Destination: &c.LoRARank},
-		&ufcli.Float64Flag{Name: "lora-alpha", Usage: "their scale times R (0: twice the rank)", Destination: &c.LoRAAlpha},
+		&ufcli.Float64Flag{Name: "lora-alpha", Usage: "scale adapters by `A`/R (0: A is twice the rank)", Destination: &c.LoRAAlpha},
 		&ufcli.IntFlag{Name: "max-staleness", Usage: "accept rows of policies up to `K` steps older", Destination: &c.MaxStaleness},
 		&ufcli.BoolFlag{Name: "require-signal", Usage: "write nothing and end with status 5 when there is nothing to learn", Destination: &c.RequireSignal},
 	}
@@ -132,7 +135,11 @@ func summary(cfg train.Config, st train.Stats) string {
 	if !st.Updated {
 		return head + "; no signal: the child has the parent's weights"
 	}
-	return head + fmt.Sprintf("; %d steps, loss %.4f to %.4f, %.0f tokens/s; %s is %.12s", st.Updates, st.First, st.Last, st.Rate, cfg.Out, st.Hash)
+	steps := fmt.Sprintf("%d steps, loss %.4f to %.4f", st.Updates, st.First, st.Last)
+	if st.Updates == 1 {
+		steps = fmt.Sprintf("1 step, loss %.4f", st.First)
+	}
+	return head + fmt.Sprintf("; %s, %.0f tokens/s; %s is %.12s", steps, st.Rate, cfg.Out, st.Hash)
 }
 
 // printRate is for pipelines that fit the work to the machine.

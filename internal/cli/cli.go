@@ -119,7 +119,7 @@ AGENTMILL_MAX_ERRORS) or in a YAML file (--config); the command line wins over t
 that over the file. Flags may follow arguments.
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 partial (output whole, some records failed),
-4 gate not met, 5 stopped by its own rule, 75 try again later, 130 interrupted.`
+5 stopped by its own rule, 75 try again later, 130 interrupted.`
 
 const helpTemplate = `{{.Name}} - {{.Usage}}
 
@@ -143,10 +143,10 @@ type shared struct {
 func (s *shared) flags() []ufcli.Flag {
 	return []ufcli.Flag{
 		&ufcli.StringFlag{Name: "config", Usage: "read flags from the YAML `FILE`", Destination: &s.config},
-		&ufcli.StringFlag{Name: "log-format", Value: "text", Usage: "log lines as text or json", Destination: &s.logFormat},
-		&ufcli.StringFlag{Name: "log-level", Value: "info", Usage: "least level logged: debug, info, warn or error", Destination: &s.logLevel},
-		&ufcli.StringFlag{Name: "progress", Value: "auto", Usage: "progress bar: auto, always or never", Destination: &s.progress},
-		&ufcli.StringFlag{Name: "clock", Value: "real", Usage: "real, or fixed: measured fields are written as 0", Destination: &s.clock},
+		&ufcli.StringFlag{Name: "log-format", Value: "text", Usage: "write log lines in this `FORMAT`: text or json", Destination: &s.logFormat},
+		&ufcli.StringFlag{Name: "log-level", Value: "info", Usage: "log from this `LEVEL` on: debug, info, warn or error", Destination: &s.logLevel},
+		&ufcli.StringFlag{Name: "progress", Value: "auto", Usage: "`WHEN` to draw a progress bar: auto (on a terminal; log lines elsewhere), always or never", Destination: &s.progress},
+		&ufcli.StringFlag{Name: "clock", Value: "real", Usage: "`WHICH` clock: real, or fixed (measured fields are written as 0)", Destination: &s.clock},
 		&ufcli.StringFlag{Name: "cpuprofile", Usage: "write a CPU profile to `FILE`", Destination: &s.cpu},
 		&ufcli.StringFlag{Name: "memprofile", Usage: "write a heap profile to `FILE` at the end", Destination: &s.mem},
 		&ufcli.StringFlag{Name: "trace", Usage: "write an execution trace to `FILE`", Destination: &s.trace},

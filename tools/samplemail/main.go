@@ -22,13 +22,12 @@ func command() *cli.Command {
 		Usage: "write the mail of an invented company as an Enron-like maildir archive",
 		Description: `The same seed and sizes give the same bytes.
 
-Examples:
-
-   samplemail --out sample.tar.gz
-   samplemail --out small.tar.gz --seed 7 --inboxes 3 --messages 300`,
+examples:
+  bin/samplemail --out runs/sample.tar.gz
+  bin/samplemail --out runs/small.tar.gz --seed 7 --inboxes 3 --messages 300`,
 		Flags: []ufcli.Flag{
 			&ufcli.StringFlag{Name: "out", Usage: "write the archive to `FILE`", Destination: &out},
-			&ufcli.Uint64Flag{Name: "seed", Value: cfg.Seed, Usage: "seed of all choices", Destination: &cfg.Seed},
+			&ufcli.Uint64Flag{Name: "seed", Value: cfg.Seed, Usage: "seed `N` of all choices", Destination: &cfg.Seed},
 			&ufcli.IntFlag{Name: "inboxes", Value: cfg.Inboxes, Usage: "write `N` mailboxes", Destination: &cfg.Inboxes},
 			&ufcli.IntFlag{Name: "messages", Value: cfg.Messages, Usage: "write `N` messages in all mailboxes together", Destination: &cfg.Messages},
 		},

@@ -21,6 +21,10 @@ func command() *cli.Command {
 	return &cli.Command{
 		Name:  "tinymodel",
 		Usage: "write a policy folder with a tiny model of random weights",
+		Description: `For tests and for make smoke: it answers nothing, but fast. The same seed gives the same bytes.
+
+examples:
+  bin/tinymodel --out runs/tiny`,
 		Flags: []ufcli.Flag{
 			&ufcli.StringFlag{Name: "out", Usage: "the policy `FOLDER` to write", Destination: &out},
 			&ufcli.Uint64Flag{Name: "seed", Value: 1, Usage: "`NUMBER` that the weights follow from", Destination: &run},
