@@ -156,9 +156,12 @@ func (st Stats) String() string {
 	if n := st.Rows - st.NoVerdict; n > 0 {
 		s += fmt.Sprintf("; mean reward %.3f", st.rewards/float64(n))
 	}
-	parts := []string{s}
+	var flagged []string
 	for _, f := range slices.Sorted(maps.Keys(st.flags)) {
-		parts = append(parts, fmt.Sprintf("%s %d", f, st.flags[f]))
+		flagged = append(flagged, fmt.Sprintf("%d %s", st.flags[f], f))
 	}
-	return strings.Join(parts, "; ")
+	if len(flagged) > 0 {
+		s += "; flags: " + strings.Join(flagged, ", ")
+	}
+	return s
 }

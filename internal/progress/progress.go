@@ -170,7 +170,7 @@ func (b *Bar) line(elapsed time.Duration) string {
 			parts = append(parts, "left "+left.Round(time.Second).String())
 		}
 	} else {
-		parts = append(parts, strconv.Itoa(b.done))
+		parts = append(parts, strconv.Itoa(b.done)+" done")
 	}
 	if b.msg != "" {
 		parts = append(parts, b.msg)

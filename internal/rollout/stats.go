@@ -93,7 +93,7 @@ func (s *Stats) String() string {
 		{s.Resumed, "%d of them played before"},
 		{s.Declined, "%d declined by the policy"},
 		{s.Absent, "%d questions whose mailbox the index does not hold"},
-		{s.OtherSplit, "%d of other splits"},
+		{s.OtherSplit, "%d questions of other splits passed over"},
 		{s.Bad, "%d bad records"},
 	} {
 		if c.n > 0 {
