@@ -233,9 +233,9 @@ func (r *Result) headline() string {
 
 func (r *Result) footnote() string {
 	s := "Intervals are 95 %, " + r.cluster() + ": Wilson for shares, Student's t for means. "
-	s += "Right is of all attempts, failed ones included (completed: without those); wrong is answered and not right; abstained is \"I don't know\", rightly or not; found and read are of answerable questions."
+	s += "Right is of all attempts, failed ones included (completed: without those); wrong is answered and not right; abstained is \"I don't know\", rightly or not; found and read are of answerable questions; tokens, turns and time are means of one attempt, time with others played beside it."
 	if len(r.Gains) > 0 {
-		s += " p: " + r.Gains[0].Test + ", two-sided; of reward: paired permutation."
+		s += " p: " + r.Gains[0].Test + ", two-sided; of reward: paired permutation. Errors are attempts that are not right."
 	}
 	return s
 }
