@@ -103,6 +103,9 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 	if err := cfg.Check(); err != nil {
 		return cli.Usagef("%w", err)
 	}
+	if o.threads < 0 || o.threads > catalog.MaxThreads {
+		return cli.Usagef("--threads %d: want 0 to %d", o.threads, catalog.MaxThreads)
+	}
 	backend, err := catalog.Device(o.device, o.threads)
 	if err != nil {
 		return cli.Usagef("--device: %w", err)

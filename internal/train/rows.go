@@ -40,18 +40,22 @@ func (s *stage) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open policy %s: %w", s.cfg.Policy, err)
 	}
-	a := &admission{stage: s, codec: codec, lineage: append([]string{s.parent.Hash}, s.ancestors()...)}
+	a := &admission{stage: s, codec: codec, asked: map[string]string{}, lineage: append([]string{s.parent.Hash}, s.ancestors()...)}
 	src := s.cfg.Source
 	sum := sha256.New()
 	if src.Stdin != nil {
 		src.Stdin = io.TeeReader(src.Stdin, sum)
 	}
-	counts := map[string]int{}
+	counts, seen := map[string]int{}, map[string]dataset.Position{}
 	s.stats.Stats, err = dataset.Read(ctx, src, func(pos dataset.Position, rec *traj.Scored) error {
+		if first, ok := seen[rec.ID]; ok {
+			return dataset.Badf("id", "%s stands already in %s; a row is trained on once", rec.ID, first)
+		}
 		r, err := a.row(rec)
 		if err != nil {
 			return err
 		}
+		seen[rec.ID] = pos
 		counts[pos.File]++
 		s.rows = append(s.rows, r)
 		return nil
@@ -80,7 +84,8 @@ func (s *stage) ancestors() []string {
 type admission struct {
 	*stage
 	codec   *chatml.Codec
-	lineage []string // hashes of the parent and its ancestors, newest first
+	lineage []string          // hashes of the parent and its ancestors, newest first
+	asked   map[string]string // by group
 }
 
 // fresh are the policies whose rows a policy gradient may use: the parent, and
@@ -124,9 +129,12 @@ func (a *admission) playedByParent(rec *traj.Scored) error {
 		return dataset.Badf("policy.hash", "is %.12s…, want %.12s…, the hash of %s (or let older ones in by --max-staleness)", rec.Policy.Hash, a.parent.Hash, a.cfg.Policy)
 	case rec.Group == "":
 		return dataset.Badf("group", "missing; --method grpo compares the attempts of a group")
+	case a.asked[rec.Group] != "" && a.asked[rec.Group] != rec.Question.ID:
+		return dataset.Badf("group", "%s holds attempts at question %s and at %s; want one", rec.Group, a.asked[rec.Group], rec.Question.ID)
 	case rec.Sampling.Temperature <= 0:
 		return dataset.Badf("sampling.temperature", "is %v, want more than 0: greedy tokens were not sampled", rec.Sampling.Temperature)
 	}
+	a.asked[rec.Group] = rec.Question.ID
 	return nil
 }
 

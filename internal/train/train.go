@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"agentmill/internal/checkpoint"
@@ -109,9 +110,15 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 		return Stats{}, err
 	}
 	defer func() { _ = parent.Close() }()
+	if width := parent.Config.HiddenSize; cfg.LoRARank > width {
+		return Stats{}, fmt.Errorf("--lora-rank %d: want at most %d, the width of %s", cfg.LoRARank, width, cfg.Policy)
+	}
 	s := &stage{cfg: cfg, parent: parent}
 	if err := s.read(ctx); err != nil {
 		return s.stats, err
+	}
+	if len(s.rows) == 0 {
+		return s.stats, fmt.Errorf("no rows to train on in %s", from(cfg.Source.Paths))
 	}
 	samples, err := s.choose()
 	if err != nil {
@@ -130,6 +137,14 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 		return s.stats, err
 	}
 	return s.stats, s.finish(t)
+}
+
+// from names the inputs for people.
+func from(paths []string) string {
+	if len(paths) == 0 {
+		return "standard input"
+	}
+	return strings.Join(paths, ", ")
 }
 
 // withDefaults fills in what depends on the method.
@@ -165,6 +180,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// maxEpochs bounds the plan of a run, which is held in memory.
+const maxEpochs = 10_000
+
 // Check returns an error that names the first setting that makes no sense.
 func (c Config) Check() error {
 	for _, f := range []struct {
@@ -188,12 +206,30 @@ func (c Config) Check() error {
 		{"batch", c.Batch, 0},
 		{"tokens-per-batch", c.TokensPerBatch, 1},
 		{"max-steps", c.MaxSteps, 0},
+		{"warmup", c.Warmup, -1},
 		{"lora-rank", c.LoRARank, 0},
 		{"max-staleness", c.MaxStaleness, 0},
+		{"save-steps", c.SaveSteps, 0},
 	} {
 		if f.value < f.min {
 			return fmt.Errorf("--%s %d: want %d or more", f.flag, f.value, f.min)
 		}
+	}
+	for _, f := range []struct {
+		flag  string
+		value float64
+	}{
+		{"weight-decay", c.Optimizer.WeightDecay},
+		{"clip-norm", c.Optimizer.ClipNorm},
+		{"lora-alpha", c.LoRAAlpha},
+		{"save-every", c.SaveEvery.Seconds()},
+	} {
+		if !(f.value >= 0) {
+			return fmt.Errorf("--%s %g: want 0 or more", f.flag, f.value)
+		}
+	}
+	if c.Epochs > maxEpochs {
+		return fmt.Errorf("--epochs %d: want at most %d", c.Epochs, maxEpochs)
 	}
 	if c.Policy == "" || c.Out == "" {
 		return errors.New("--policy and --out are needed: the parent's folder and the child's")

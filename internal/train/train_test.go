@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -419,11 +420,11 @@ func TestStaleness(t *testing.T) {
 func TestWhichRows(t *testing.T) {
 	b := newBench(t)
 	reward := 1.0
-	wrong, cut, failed := expert(1)[0], expert(1)[0], expert(1)[0]
+	of := expert(4)
+	wrong, cut, failed, unjudged := of[0], of[1], of[2], of[3]
 	wrong.Verdict = &traj.Verdict{}
 	cut.Turns = []chat.Turn{{FinishReason: chat.FinishLength}}
 	failed.Stop, failed.Failure, failed.Messages = traj.Failed, &traj.Failure{Boundary: "env"}, nil
-	unjudged := expert(1)[0]
 	unjudged.Verdict = nil
 	st := run(t, b.config(t, "sft", "child", []traj.Scored{wrong, cut, failed, unjudged}))
 	if st.Rows != 1 || st.Filtered != 1 || st.Cut != 1 || st.Failed != 1 {
@@ -452,6 +453,13 @@ func TestCheck(t *testing.T) {
 		{"method", func(c *Config) { c.Method = "ppo" }, `--method "ppo": want one of [grpo sft]`},
 		{"advantage", func(c *Config) { c.Advantage = "grp" }, `--advantage "grp": want one of`},
 		{"epochs", func(c *Config) { c.Epochs = 0 }, `--epochs 0: want 1 or more`},
+		{"too many epochs", func(c *Config) { c.Epochs = 1 << 40 }, `--epochs 1099511627776: want at most 10000`},
+		{"save steps", func(c *Config) { c.SaveSteps = -1 }, `--save-steps -1: want 0 or more`},
+		{"save every", func(c *Config) { c.SaveEvery = -time.Second }, `--save-every -1: want 0 or more`},
+		{"weight decay", func(c *Config) { c.Optimizer.WeightDecay = -.1 }, `--weight-decay -0.1: want 0 or more`},
+		{"clip norm", func(c *Config) { c.Optimizer.ClipNorm = math.NaN() }, `--clip-norm NaN: want 0 or more`},
+		{"rank", func(c *Config) { c.LoRARank = 1 << 30 }, `--lora-rank 1073741824: want at most`},
+		{"no rows", func(*Config) {}, `no rows to train on in `},
 		{"lr", func(c *Config) { c.LR = -1 }, `learning rate -1`},
 		{"in place", func(c *Config) { c.Out = c.Policy + "/" }, `is the parent's folder`},
 		{"no out", func(c *Config) { c.Out = "" }, `--policy and --out are needed`},
