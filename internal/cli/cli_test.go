@@ -31,7 +31,7 @@ func (p *probe) command() *Command {
 		Flags: []ufcli.Flag{
 			&ufcli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "-", Usage: "write to `FILE`", Destination: &p.out},
 			&ufcli.Float64Flag{Name: "gate", Destination: &p.gate},
-			&ufcli.IntFlag{Name: "max-errors", Value: 3, Destination: &p.n},
+			&ufcli.IntFlag{Name: "max-errors", Value: 3, Destination: &p.n, Action: NotNegative("max-errors")},
 			&ufcli.BoolFlag{Name: "strict", Destination: &p.strict},
 			&ufcli.StringSliceFlag{Name: "in", Destination: &p.in},
 		},
@@ -88,8 +88,11 @@ func TestFlags(t *testing.T) {
 func TestWrongUsage(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "c.yaml")
-	if err := os.WriteFile(config, []byte("gate: 1\ngaet: 2\n"), 0o644); err != nil {
-		t.Fatal(err)
+	numbers, twice := filepath.Join(dir, "numbers.yaml"), filepath.Join(dir, "twice.yaml")
+	for path, text := range map[string]string{config: "gate: 1\ngaet: 2\n", numbers: "gate: 1\nmax-errors: many\n", twice: "gate: 1\nout: x\ngate: 2\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, tt := range []struct {
 		name string
@@ -103,6 +106,10 @@ func TestWrongUsage(t *testing.T) {
 		{"not a number", []string{"--gate", "high"}, "probe: error: --gate \"high\": want a number\n"},
 		{"not a whole number", []string{"--max-errors", "1.5"}, "probe: error: --max-errors \"1.5\": want a whole number\n"},
 		{"not a truth value", []string{"--strict=maybe"}, "probe: error: --strict \"maybe\": want true or false\n"},
+		{"no finite number", []string{"--gate", "nan"}, "probe: error: --gate \"nan\": want a finite number\n"},
+		{"negative count", []string{"--in", "x", "--max-errors", "-1"}, "probe: error: --max-errors -1: want 0 or more\n"},
+		{"bad value in config", []string{"--config", numbers}, "probe: error: " + numbers + ":2: --max-errors \"many\": want a whole number\n"},
+		{"twice in config", []string{"--config", twice}, "probe: error: " + twice + ":3: gate: stands already in line 1\n"},
 		{"shared flag", []string{"--clock", "stopped"}, "probe: error: --clock \"stopped\": want real or fixed\n"},
 		{"log level", []string{"--log-level", "loud"}, "probe: error: --log-level \"loud\": want debug, info, warn or error\n"},
 		{"unknown in config", []string{"--config", config}, "probe: error: " + config + ":2: gaet: no such flag\n"},
@@ -117,6 +124,44 @@ func TestWrongUsage(t *testing.T) {
 				t.Errorf("stderr (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestBadVariable(t *testing.T) {
+	t.Setenv("AGENTMILL_MAX_ERRORS", "many")
+	code, _, talk := run(t, &probe{})
+	if want := "probe: error: AGENTMILL_MAX_ERRORS: --max-errors \"many\": want a whole number\n"; code != 2 || talk != want {
+		t.Errorf("code %d, stderr %q, want %q", code, talk, want)
+	}
+}
+
+func TestApart(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("a", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("a", "link"); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name    string
+		inputs  []string
+		outputs []Output
+		want    string
+	}{
+		{"apart", []string{"a", "-"}, []Output{{"out", "b"}, {"rejects", "c"}, {"splits", ""}, {"journal", ""}, {"drops", "-"}}, ""},
+		{"input", []string{"x", "a"}, []Output{{"out", "./a"}}, "--out ./a: is read as well; name another file"},
+		{"by another name", []string{"link"}, []Output{{"out", "a"}}, "--out a: is read as well; name another file"},
+		{"each other", nil, []Output{{"out", "b"}, {"rejects", "./b"}}, "--out and --rejects ./b: want two files"},
+		{"devices", []string{"/dev/null"}, []Output{{"out", "/dev/null"}, {"rejects", "/dev/null"}}, ""},
+	} {
+		got := ""
+		if err := Apart(tt.inputs, tt.outputs...); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 

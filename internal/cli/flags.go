@@ -3,10 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	ufcli "github.com/urfave/cli/v2"
 	"gopkg.in/yaml.v3"
@@ -46,13 +49,17 @@ func resolve(flags []ufcli.Flag, args []string, getenv func(string) string) ([]s
 	}
 	out := make([]string, 0, len(given)+1+len(rest))
 	for _, s := range given {
+		if err := check(known[s.name], s.value); err != nil {
+			return nil, Usagef("%s--%s %q: want %w", s.from, s.name, s.value, err)
+		}
 		out = append(out, "--"+s.name+"="+s.value)
 	}
 	return append(append(out, "--"), rest...), nil
 }
 
-// A setting is one flag with its value; from says where it was given.
-type setting struct{ name, value string }
+// A setting is one flag with its value; from says where it was given, as in
+// "c.yaml:3: ", and is empty for the command line.
+type setting struct{ name, value, from string }
 
 type settings []setting
 
@@ -109,7 +116,7 @@ func (set flagSet) split(args []string) (line settings, rest []string, err error
 			i++
 			value = args[i]
 		}
-		line = append(line, setting{f.Names()[0], value})
+		line = append(line, setting{f.Names()[0], value, ""})
 	}
 	return line, rest, nil
 }
@@ -166,15 +173,16 @@ func distance(a, b string) int {
 func (set flagSet) environment(flags []ufcli.Flag, getenv func(string) string, given settings) (out settings) {
 	for _, f := range flags {
 		name := f.Names()[0]
-		value := getenv(envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+		variable := envPrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		value := getenv(variable)
 		switch {
 		case value == "" || given.has(name) || name == "version":
 		case isSlice(f):
 			for v := range strings.SplitSeq(strings.TrimSpace(value), "\n") {
-				out = append(out, setting{name, v})
+				out = append(out, setting{name, v, variable + ": "})
 			}
 		default:
-			out = append(out, setting{name, value})
+			out = append(out, setting{name, value, variable + ": "})
 		}
 	}
 	return out
@@ -197,8 +205,13 @@ func (set flagSet) file(path string, given settings) (out settings, err error) {
 	if top.Kind != yaml.MappingNode {
 		return nil, Usagef("%s:%d: want flags as `name: value`", path, top.Line)
 	}
+	at := map[string]int{} // line of each key
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		key, value := top.Content[i], top.Content[i+1]
+		if first, ok := at[key.Value]; ok {
+			return nil, Usagef("%s:%d: %s: stands already in line %d", path, key.Line, key.Value, first)
+		}
+		at[key.Value] = key.Line
 		f, ok := set[key.Value]
 		if !ok || key.Value == "config" || key.Value == "help" {
 			return nil, Usagef("%s:%d: %s: no such flag", path, key.Line, key.Value)
@@ -209,7 +222,7 @@ func (set flagSet) file(path string, given settings) (out settings, err error) {
 		}
 		if name := f.Names()[0]; !given.has(name) {
 			for _, v := range values {
-				out = append(out, setting{name, v})
+				out = append(out, setting{name, v, fmt.Sprintf("%s:%d: ", path, value.Line)})
 			}
 		}
 	}
@@ -249,6 +262,40 @@ func isBool(f ufcli.Flag) bool {
 func isSlice(f ufcli.Flag) bool {
 	s, ok := f.(ufcli.DocGenerationSliceFlag)
 	return ok && s.IsSliceFlag()
+}
+
+// check says what is wanted in place of value where f can't take it.
+func check(f ufcli.Flag, value string) error {
+	var err error
+	switch f.(type) {
+	case *ufcli.BoolFlag:
+		_, err = strconv.ParseBool(value)
+	case *ufcli.IntFlag:
+		_, err = strconv.ParseInt(value, 0, 64)
+	case *ufcli.Uint64Flag:
+		_, err = strconv.ParseUint(value, 0, 64)
+	case *ufcli.Float64Flag:
+		var x float64
+		if x, err = strconv.ParseFloat(value, 64); err == nil && (math.IsNaN(x) || math.IsInf(x, 0)) {
+			return errors.New("a finite number")
+		}
+	case *ufcli.DurationFlag:
+		_, err = time.ParseDuration(value)
+	}
+	if err != nil {
+		return errors.New(wanted(f))
+	}
+	return nil
+}
+
+// NotNegative is the Action of a number flag that counts something.
+func NotNegative(name string) func(*ufcli.Context, int) error {
+	return func(_ *ufcli.Context, n int) error {
+		if n < 0 {
+			return Usagef("--%s %d: want 0 or more", name, n)
+		}
+		return nil
+	}
 }
 
 var badValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-([^:]*): `)
