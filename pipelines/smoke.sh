@@ -39,7 +39,7 @@ check "nothing is left to do" make -q -f pipelines/demo.mk "$dir/whole/report.ht
 for after in 1 2 3; do
 	(timeout -s KILL "$after" make --no-print-directory -f pipelines/demo.mk RUN="$dir/broken" POLICY="$dir/tiny" \
 		MAIL="$dir/mail.tar.gz" EXPERT_N=8 TEST_N=6 STEPS=2 STEP_Q=2 STEP_A=3 SFT="--epochs 1 --batch 4 --lr 1e-3" \
-		GAME="--max-turns 3 --turn-tokens 12 --max-hits 3 --mail-words 40 --tool-format line") >/dev/null 2>&1 || true
+		GAME="--max-turns 3 --turn-tokens 12 --max-hits 3 --mail-words 40 --tool-format line" || true) >/dev/null 2>&1
 done
 demo "$dir/broken" >"$dir/broken.table" 2>"$dir/broken.log" || { cat "$dir/broken.log"; exit 1; }
 check "an interrupted run ends with the same table" diff "$dir/whole/table.txt" "$dir/broken/table.txt"
