@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	ufcli "github.com/urfave/cli/v2"
 
@@ -50,7 +51,7 @@ func command() *cli.Command {
 			&ufcli.StringFlag{Name: "report", Usage: "write a report for a browser to `FILE`", Destination: &o.report},
 			&ufcli.StringFlag{Name: "title", Value: "How the policies did", Usage: "`TITLE` of the report", Destination: &o.title},
 			&ufcli.IntFlag{Name: "rollouts", Value: 200, Usage: "show the attempts at `N` questions in the report (-1: all)", Destination: &o.rollouts},
-			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.Source.MaxErrors},
+			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.Source.MaxErrors, Action: cli.NotNegative("max-errors")},
 			&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.Source.Rejects},
 		},
 		Run: func(ctx context.Context, env *cli.Env) error {
@@ -87,7 +88,11 @@ func (o *options) resolve(cfg *eval.Config, env *cli.Env) error {
 	}
 	cfg.Baselines, cfg.Source.Stdin = o.baselines.Value(), env.Stdin
 	cfg.Source.Report = func(err error) { env.Log.Warn(err.Error()) }
-	return nil
+	var paths []string
+	for _, in := range slices.Concat(cfg.Inputs, cfg.Training) {
+		paths = append(paths, in.Path)
+	}
+	return cli.Apart(paths, cli.Output{Flag: "report", Path: o.report}, cli.Output{Flag: "rejects", Path: cfg.Source.Rejects})
 }
 
 // write prints the result and makes the report.
@@ -98,13 +103,17 @@ func (o *options) write(res *eval.Result, env *cli.Env) error {
 	} else if o.markdown {
 		show = res.Markdown
 	}
-	if err := show(env.Stdout); err != nil {
-		return err
-	}
+	// The report comes first: it is to be there even where the table goes to a
+	// reader such as head, which closes early.
 	if o.report != "" {
 		if err := o.writeReport(res, env); err != nil {
 			return err
 		}
+	}
+	if err := show(env.Stdout); err != nil {
+		return err
+	}
+	if o.report != "" {
 		env.Notef("report in %s", o.report)
 	}
 	if res.Bad > 0 {

@@ -43,12 +43,16 @@ func command() *cli.Command {
 			&ufcli.IntFlag{Name: "max-rank", Value: 30, Usage: "drop a question whose source mail is not within `N` hits (0: keep)", Destination: &cfg.MaxRank},
 			&ufcli.Float64Flag{Name: "min-realistic", Usage: "drop questions whose how_realistic is below `X`", Destination: &cfg.Realism},
 			&ufcli.StringFlag{Name: "explain", Usage: "tell the checks of the question `ID` on standard error", Destination: &cfg.Explain},
-			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors},
+			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors, Action: cli.NotNegative("max-errors")},
 			&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.In.Rejects},
 		},
 		Run: func(ctx context.Context, env *cli.Env) error {
 			if err := cfg.Check(); err != nil {
 				return cli.Usagef("%w", err)
+			}
+			cfg.In.Paths = append(in.Value(), env.Args...)
+			if err := apart(&cfg, index); err != nil {
+				return err
 			}
 			if index != "" {
 				store, err := mailstore.Open(index)
@@ -58,12 +62,18 @@ func command() *cli.Command {
 				defer func() { _ = store.Close() }()
 				cfg.Index = store
 			}
-			cfg.In.Paths, cfg.In.Stdin, cfg.Stdout = append(in.Value(), env.Args...), env.Stdin, env.Stdout
+			cfg.In.Stdin, cfg.Stdout = env.Stdin, env.Stdout
 			cfg.In.Report = func(err error) { env.Log.Warn(err.Error()) }
 			cfg.Progress, cfg.Tell = env.Progress, env.Notef
 			return run(ctx, env, cfg)
 		},
 	}
+}
+
+// apart refuses to overwrite what is read.
+func apart(cfg *filterq.Config, index string) error {
+	return cli.Apart(append([]string{index}, cfg.In.Paths...), cli.Output{Flag: "out", Path: cfg.Out}, cli.Output{Flag: "keep-drops", Path: cfg.Drops},
+		cli.Output{Flag: "splits", Path: cfg.Splits}, cli.Output{Flag: "rejects", Path: cfg.In.Rejects})
 }
 
 func run(ctx context.Context, env *cli.Env, cfg filterq.Config) error {

@@ -41,7 +41,7 @@ and of other mail:
 			&ufcli.StringFlag{Name: "owners", Usage: "`FILE` with the owner of each mailbox, lines of NAME<tab>ADDRESS; found from the headers without", Destination: &cfg.Owners},
 			&ufcli.BoolFlag{Name: "stem", Usage: "index word stems, so that trading finds trade", Destination: &cfg.Stem},
 			&ufcli.StringFlag{Name: "shard", Usage: "read only mailboxes of part `I/N`", Destination: &shard},
-			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` entries of which no message can be made", Destination: &cfg.MaxErrors},
+			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` entries of which no message can be made", Destination: &cfg.MaxErrors, Action: cli.NotNegative("max-errors")},
 			&ufcli.StringFlag{Name: "rejects", Usage: "keep such entries in `FILE`", Destination: &cfg.Rejects},
 			&ufcli.BoolFlag{Name: "stats", Usage: "print a table of mailboxes and warnings on standard error", Destination: &table},
 		},
@@ -59,6 +59,10 @@ and of other mail:
 func run(ctx context.Context, env *cli.Env, cfg ingest.Config, table bool) error {
 	if err := cfg.Check(); err != nil {
 		return cli.Usagef("%w", err)
+	}
+	if err := cli.Apart(append([]string{cfg.Owners}, cfg.Paths...), cli.Output{Flag: "out", Path: cfg.Out},
+		cli.Output{Flag: "index", Path: cfg.Index}, cli.Output{Flag: "rejects", Path: cfg.Rejects}); err != nil {
+		return err
 	}
 	cfg.Stdin, cfg.Stdout, cfg.Clock, cfg.Log, cfg.Progress = env.Stdin, env.Stdout, env.Clock, env.Log, env.Progress
 	stats, err := ingest.Run(ctx, cfg)

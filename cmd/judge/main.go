@@ -51,7 +51,7 @@ func command() *cli.Command {
 			&ufcli.StringFlag{Name: "sources", Value: string(judge.Covered), Usage: "`RULE` of right sources: covered (every gold mail and nothing else) or first (the first gold mail is cited)", Destination: &o.sources},
 			&ufcli.StringFlag{Name: "shard", Usage: "only part `I/N` of the groups", Destination: &o.shard},
 			&ufcli.StringFlag{Name: "journal", Usage: "keep what is judged in `FILE` until the output is whole (default: beside --out)", Destination: &cfg.Journal},
-			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors},
+			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors, Action: cli.NotNegative("max-errors")},
 			&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.In.Rejects},
 		},
 		Run: func(ctx context.Context, env *cli.Env) error {
@@ -99,7 +99,8 @@ func (o *options) resolve(cfg *judge.Config, env *cli.Env) error {
 	if cfg.Journal == "" && cfg.Out != "" && cfg.Out != "-" {
 		cfg.Journal = cfg.Out + ".journal"
 	}
-	return nil
+	return cli.Apart(append([]string{o.reward}, cfg.In.Paths...), cli.Output{Flag: "out", Path: cfg.Out},
+		cli.Output{Flag: "journal", Path: cfg.Journal}, cli.Output{Flag: "rejects", Path: cfg.In.Rejects})
 }
 
 // loadReward takes a name without a dot or slash for one that is built in.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
 	ufcli "github.com/urfave/cli/v2"
 
@@ -10,8 +12,8 @@ import (
 	"agentmill/internal/traj"
 )
 
-// unset is the value of a number flag that was not given, where 0 is a choice.
-const unset = -1
+// unset is the value of a number flag that was not given: one that nobody gives.
+const unset = math.MinInt32
 
 func (o *options) flags() []ufcli.Flag {
 	return []ufcli.Flag{
@@ -39,7 +41,7 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.IntFlag{Name: "threads", Usage: "use `N` threads (0: one a processor)", Destination: &o.policy.Local.Threads},
 		&ufcli.Float64Flag{Name: "max-failed", Value: .1, Usage: "tolerate this `SHARE` of failed attempts", Destination: &o.cfg.MaxFailed},
 		&ufcli.StringFlag{Name: "journal", Usage: "keep what is played in `FILE` until the output is whole (default: beside --out)", Destination: &o.cfg.Journal},
-		&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &o.cfg.Questions.MaxErrors},
+		&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &o.cfg.Questions.MaxErrors, Action: cli.NotNegative("max-errors")},
 		&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &o.cfg.Questions.Rejects},
 		&ufcli.StringFlag{Name: "ask", Usage: "answer one `QUESTION` at the terminal", Destination: &o.ask},
 		&ufcli.StringFlag{Name: "inbox", Usage: "the mailbox `ADDRESS` that --ask is about", Destination: &o.inbox},
@@ -63,14 +65,20 @@ func (o *options) check(e *cli.Env) error {
 		return cli.Usagef("--ask plays no question file, but %q is given", append(o.in.Value(), e.Args...)[0])
 	case o.ask != "" && o.policy.Name == "expert":
 		return cli.Usagef("--ask: the expert knows the answers of question files only")
-	case o.temperature != unset && o.temperature < 0:
-		return cli.Usagef("--temperature %g: want 0 or more", o.temperature)
+	case o.ask != "" && strings.TrimSpace(o.ask) == "":
+		return cli.Usagef("--ask: the question is blank")
+	case o.ask != "" && o.cfg.Out != "":
+		return cli.Usagef("--ask and --out: want one of them; --ask writes no trajectories")
+	case o.temperature != unset && o.temperature != 0 && o.temperature < leastTemperature:
+		return cli.Usagef("--temperature %g: want 0 (greedy), or %g or more", o.temperature, leastTemperature)
 	case o.topP <= 0 || o.topP > 1:
 		return cli.Usagef("--top-p %g: want a share above 0, at most 1", o.topP)
 	case o.topK < 0:
 		return cli.Usagef("--top-k %d: want 0 or more", o.topK)
-	case o.policy.Local.Context < 0 || o.policy.Local.Threads < 0:
-		return cli.Usagef("--context %d, --threads %d: want 0 or more", o.policy.Local.Context, o.policy.Local.Threads)
+	case o.policy.Local.Context < 0:
+		return cli.Usagef("--context %d: want 0 or more", o.policy.Local.Context)
+	case o.policy.Local.Threads < 0 || o.policy.Local.Threads > catalog.MaxThreads:
+		return cli.Usagef("--threads %d: want 0 to %d", o.policy.Local.Threads, catalog.MaxThreads)
 	}
 	if err := o.cfg.Check(); err != nil {
 		return cli.Usagef("%w", err)
@@ -79,9 +87,14 @@ func (o *options) check(e *cli.Env) error {
 	o.cfg.Questions.Paths, o.cfg.Questions.Stdin = append(o.in.Value(), e.Args...), e.Stdin
 	o.cfg.Questions.Report = func(err error) { e.Log.Warn(err.Error()) }
 	o.cfg.World = []string{o.world.Index}
+	o.cfg.Mark = fmt.Sprint("context ", o.policy.Local.Context)
 	o.cfg.Stdout, o.cfg.Progress = e.Stdout, e.Progress
-	return nil
+	return cli.Apart(append([]string{o.world.Index}, o.cfg.Questions.Paths...), cli.Output{Flag: "out", Path: o.cfg.Out},
+		cli.Output{Flag: "journal", Path: o.cfg.JournalPath()}, cli.Output{Flag: "rejects", Path: o.cfg.Questions.Rejects})
 }
+
+// leastTemperature is where float32 log-probabilities still have values.
+const leastTemperature = 1e-3
 
 func (o *options) sampling() traj.Sampling {
 	s := traj.Sampling{Temperature: o.temperature, TopP: o.topP, TopK: o.topK}

@@ -66,6 +66,9 @@ func (o *options) run(ctx context.Context, e *cli.Env) error {
 		return err
 	}
 	g, err := o.game(e)
+	if _, ok := errors.AsType[*catalog.UnknownError](err); ok {
+		return cli.Usagef("%w", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func command() *cli.Command {
 			&ufcli.IntFlag{Name: "limit", Usage: "write at most `N` questions (0: no limit)", Destination: &cfg.Limit},
 			&ufcli.StringSliceFlag{Name: "kinds", Usage: "ask only for facts of this `KIND` (repeatable): date, amount, person … (docs/format/question.md has all)", Destination: &o.kinds},
 			&ufcli.StringFlag{Name: "shard", Usage: "only part `I/N` of the mailboxes", Destination: &o.shard},
-			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors},
+			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors, Action: cli.NotNegative("max-errors")},
 			&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.In.Rejects},
 		},
 		Run: func(ctx context.Context, env *cli.Env) error {
@@ -91,5 +91,5 @@ func (o *options) resolve(cfg *synthq.Config, env *cli.Env) (err error) {
 	cfg.In.Paths, cfg.In.Stdin, cfg.Stdout = append(o.in.Value(), env.Args...), env.Stdin, env.Stdout
 	cfg.In.Report = func(err error) { env.Log.Warn(err.Error()) }
 	cfg.Progress = env.Progress
-	return nil
+	return cli.Apart(append([]string{o.index}, cfg.In.Paths...), cli.Output{Flag: "out", Path: cfg.Out}, cli.Output{Flag: "rejects", Path: cfg.In.Rejects})
 }

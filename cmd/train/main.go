@@ -62,7 +62,7 @@ func ioFlags(c *train.Config, o *options) []ufcli.Flag {
 		&ufcli.StringFlag{Name: "policy", Usage: "`FOLDER` of the parent", Destination: &c.Policy},
 		&ufcli.StringFlag{Name: "base", Usage: "`FOLDER` that replaces the base of an adapter", Destination: &c.Base},
 		&ufcli.StringFlag{Name: "out", Usage: "`FOLDER` of the child", Destination: &c.Out},
-		&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &c.Source.MaxErrors},
+		&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &c.Source.MaxErrors, Action: cli.NotNegative("max-errors")},
 		&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &c.Source.Rejects},
 		&ufcli.StringFlag{Name: "device", Value: "cpu", Usage: "`NAME` of the device that computes", Destination: &o.device},
 		&ufcli.IntFlag{Name: "threads", Usage: "use `N` threads (0: one a processor)", Destination: &o.threads},
@@ -115,6 +115,9 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 	cfg.Backend, cfg.Clock, cfg.Log = backend, env.Clock, env.Log
 	cfg.Source.Paths, cfg.Source.Stdin = append(o.in.Value(), env.Args...), env.Stdin
 	cfg.Source.Report = func(err error) { env.Log.Warn("bad record: " + err.Error()) }
+	if err := cli.Apart(cfg.Source.Paths, cli.Output{Flag: "rejects", Path: cfg.Source.Rejects}); err != nil {
+		return err
+	}
 	st, err := train.Run(ctx, cfg)
 	if errors.Is(err, train.ErrNoSignal) {
 		return cli.Stoppedf("%w", err)

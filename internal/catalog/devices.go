@@ -20,7 +20,7 @@ const MaxThreads = 1024
 func Device(name string, threads int) (device.Backend, error) {
 	start, ok := devices[name]
 	if !ok {
-		return nil, fmt.Errorf("device %q: want %s", name, oneOf(devices))
+		return nil, &UnknownError{"device", name, oneOf(devices)}
 	}
 	b, err := start(threads)
 	if err != nil {

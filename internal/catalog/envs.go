@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"errors"
-	"fmt"
 
 	"agentmill/internal/env"
 	"agentmill/internal/env/email"
@@ -32,7 +31,7 @@ func CheckOptions(o traj.EnvOptions) error { return email.Check(o) }
 func OpenEnv(c EnvConfig) (env.Env, error) {
 	open, ok := envs[c.Name]
 	if !ok {
-		return nil, fmt.Errorf("environment %q: want %s", c.Name, oneOf(envs))
+		return nil, &UnknownError{"environment", c.Name, oneOf(envs)}
 	}
 	return open(c)
 }

@@ -19,6 +19,11 @@ import (
 	"agentmill/internal/traj"
 )
 
+// An UnknownError says that nothing has a name.
+type UnknownError struct{ What, Name, Want string }
+
+func (e *UnknownError) Error() string { return fmt.Sprintf("%s %q: want %s", e.What, e.Name, e.Want) }
+
 // families maps config.json's model_type to what builds it.
 var families = map[string]func(model.Config, device.Backend, model.Source, model.Options) (model.Model, error){
 	"llama": llama.New,
@@ -40,7 +45,7 @@ var precisions = map[string]device.DType{"f32": device.F32, "w16": device.BF16}
 func Precision(name string) (device.DType, error) {
 	d, ok := precisions[name]
 	if !ok {
-		return 0, fmt.Errorf("precision %q: want %s", name, oneOf(precisions))
+		return 0, &UnknownError{"precision", name, oneOf(precisions)}
 	}
 	return d, nil
 }

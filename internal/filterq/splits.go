@@ -123,7 +123,13 @@ func readSplits(path string) (*splitTable, error) {
 		if _, known := rank[question.Split(s)]; !ok || !known {
 			return nil, fmt.Errorf("%s:%d: %q: want a mailbox, a tab, and train, val or test", path, n, line)
 		}
+		if other, ok := t.of[inbox]; ok && other != question.Split(s) {
+			return nil, fmt.Errorf("%s:%d: mailbox %s has the split %s already, in a line before", path, n, inbox, other)
+		}
 		t.of[inbox] = question.Split(s)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read splits %s: %w", path, err)
 	}
 	return t, nil
 }

@@ -41,16 +41,20 @@ type Config struct {
 	Out           string
 	Journal       string   // "": beside Out, none where that is standard output
 	World         []string // files that the world is made of: a journal belongs to their content
+	Mark          string   // what else the rows depend on, for the journal
 
 	Stdout   io.Writer
 	Progress *progress.Reporter
 }
 
+// maxAttempts bounds the list of what is to be played, which is held in memory.
+const maxAttempts = 10_000
+
 // Check refuses settings that nothing can be played with.
 func (c *Config) Check() error {
 	switch {
-	case c.Attempts < 1:
-		return fmt.Errorf("attempts %d: want at least 1", c.Attempts)
+	case c.Attempts < 1 || c.Attempts > maxAttempts:
+		return fmt.Errorf("attempts %d: want 1 to %d", c.Attempts, maxAttempts)
 	case c.Concurrency < 1:
 		return fmt.Errorf("concurrency %d: want at least 1", c.Concurrency)
 	case c.Limit < 0 || c.Offset < 0:
@@ -183,16 +187,12 @@ func (p *player) keep(r result, st *Stats, bar *progress.Bar, out *dataset.Write
 
 // load reads the questions and chooses those to play.
 func load(ctx context.Context, cfg *Config, g *agent.Game, st *Stats) ([]question.Question, error) {
-	qs, read, err := dataset.ReadAll[question.Question](ctx, cfg.Questions)
+	qs, err := read(ctx, cfg, g.Env.Name(), st)
 	if err != nil {
 		return nil, fmt.Errorf("read questions: %w", err)
 	}
-	st.Read, st.Bad = read.Read, read.Bad
 	var playable []question.Question
 	for i := range qs {
-		if q := &qs[i]; q.ID == "" {
-			q.ID = q.Hash()
-		}
 		ok, err := wanted(ctx, cfg, g.Env, &qs[i], st)
 		if err != nil {
 			return nil, err
@@ -202,7 +202,14 @@ func load(ctx context.Context, cfg *Config, g *agent.Game, st *Stats) ([]questio
 		}
 	}
 	if len(playable) == 0 {
-		return nil, fmt.Errorf("no question to play: %d read, %d not of split %q, %d whose mailbox the index does not hold", st.Read, st.OtherSplit, cfg.Split, st.Absent)
+		others := ""
+		if cfg.Split != "" {
+			others = fmt.Sprintf(", %d not of split %q", st.OtherSplit, cfg.Split)
+		}
+		return nil, fmt.Errorf("no question to play: %d read%s, %d whose mailbox the index does not hold", st.Read, others, st.Absent)
+	}
+	if cfg.Limit == 0 && cfg.Offset >= len(playable) {
+		return nil, fmt.Errorf("no question to play: %d are passed over (--offset), there are %d", cfg.Offset, len(playable))
 	}
 	if cfg.Shuffle {
 		shuffle(playable, g.Seed)
@@ -210,6 +217,28 @@ func load(ctx context.Context, cfg *Config, g *agent.Game, st *Stats) ([]questio
 	playable = window(playable, cfg.Offset, cfg.Limit)
 	st.Questions = len(playable)
 	return playable, nil
+}
+
+// read reads all questions. Attempts are told apart by the ids of their
+// questions, so no id may stand twice.
+func read(ctx context.Context, cfg *Config, world string, st *Stats) (qs []question.Question, err error) {
+	seen := map[string]dataset.Position{}
+	stats, err := dataset.Read(ctx, cfg.Questions, func(pos dataset.Position, q *question.Question) error {
+		if q.ID == "" {
+			q.ID = q.Hash()
+		}
+		if first, ok := seen[q.ID]; ok {
+			return dataset.Badf("id", "%s stands already in %s", q.ID, first)
+		}
+		if q.Env != "" && q.Env != world {
+			return dataset.Badf("env", "is %q, but played is %s", q.Env, world)
+		}
+		seen[q.ID] = pos
+		qs = append(qs, *q)
+		return nil
+	})
+	st.Read, st.Bad = stats.Read, stats.Bad
+	return qs, err
 }
 
 // wanted reports whether q is of the split and its world is here.

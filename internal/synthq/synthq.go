@@ -13,6 +13,7 @@ package synthq
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -90,6 +91,9 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	st.Mails, st.Bad = read.Read, read.Bad
 	if err != nil {
 		return st, err
+	}
+	if len(emails) == 0 {
+		return st, errors.New("no mail in the input")
 	}
 	out, err := dataset.Create[question.Question](cfg.Out, cfg.Stdout)
 	if err != nil {
