@@ -1,9 +1,11 @@
 package checkpoint
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -51,6 +53,10 @@ func (p *Policy) readHFText() error {
 		}
 		if err != nil {
 			return err
+		}
+		// The two that are parsed say more.
+		if name != configFile && name != tokenizerFile && strings.HasSuffix(name, ".json") && !json.Valid(data) {
+			return p.context(name, errors.New("not valid JSON"))
 		}
 		p.files[name] = data
 	}

@@ -75,6 +75,11 @@ func open(dir string, o Options) (*Policy, error) {
 	if err := p.load(o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
+	if p.Base == nil {
+		if err := p.checkSizes(); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+	}
 	if m.Hash != "" && m.Hash != p.Hash {
 		return nil, errors.Join(fmt.Errorf("its weights have the hash %s, %s records %s: the folder was changed or damaged", p.Hash, ManifestFile, m.Hash), p.Close())
 	}
