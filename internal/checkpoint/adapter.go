@@ -111,12 +111,13 @@ func (p *Policy) openBase(path string, o Options) (*Policy, error) {
 	case !filepath.IsAbs(path):
 		path = p.path(path)
 	}
+	// Before it is opened: adapters may name each other in a ring.
+	if _, err := os.Stat(filepath.Join(path, adapterConfigFile)); err == nil {
+		return nil, fmt.Errorf("the base %s is an adapter itself", path)
+	}
 	base, err := Open(path, Options{})
 	if err != nil {
 		return nil, err
-	}
-	if base.Adapter != nil {
-		return nil, errors.Join(fmt.Errorf("the base %s is an adapter itself", path), base.Close())
 	}
 	if b := p.Manifest.Base; b != nil && b.SHA256 != base.Hash {
 		return nil, errors.Join(fmt.Errorf("the base %s has the hash %s, this adapter was trained on %s", path, base.Hash, b.SHA256), base.Close())

@@ -290,6 +290,13 @@ func TestAdapterFindsItsBase(t *testing.T) {
 	if _, err := checkpoint.Open(dir, checkpoint.Options{}); err == nil || !strings.Contains(err.Error(), "this adapter was trained on") {
 		t.Errorf("error is %v, want that the base is another", err)
 	}
+	if _, err := checkpoint.Open(dir, checkpoint.Options{Base: dir}); err == nil || !strings.Contains(err.Error(), "is an adapter itself") {
+		t.Errorf("error is %v, want that the base is an adapter", err)
+	}
+	edit(t, filepath.Join(dir, "adapter_config.json"), `"../base"`, `"../adapter"`)
+	if _, err := checkpoint.Open(dir, checkpoint.Options{}); err == nil || !strings.Contains(err.Error(), "is an adapter itself") {
+		t.Errorf("error is %v, want that an adapter is not its own base", err)
+	}
 	for _, tt := range []struct{ name, old, with, want string }{
 		{"another method", `"LORA"`, `"IA3"`, `peft_type "IA3"`},
 		{"rank 0", `"r": 1`, `"r": 0`, "r is 0"},
