@@ -93,12 +93,11 @@ func (s Stats) String() string {
 // Run reads questions, checks them, and writes those that are kept.
 func Run(ctx context.Context, cfg Config) (Stats, error) {
 	st := Stats{Dropped: map[string]int{}, Splits: map[question.Split]int{}}
-	qs, read, err := dataset.ReadAll[question.Question](ctx, cfg.In)
+	items, read, err := cfg.read(ctx)
 	st.Read, st.Bad = read.Read, read.Bad
 	if err != nil {
 		return st, err
 	}
-	items := itemsOf(qs)
 	if err := cfg.checkInboxes(ctx, items); err != nil {
 		return st, err
 	}
@@ -117,21 +116,42 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 // An item is a question on its way.
 type item struct {
 	*question.Question
+	inbox    string   // its mailbox, however the question calls it
 	failed   string   // the first check that said drop
 	evidence []string // folded: what must not stand in two splits
 }
 
-func itemsOf(qs []question.Question) []*item {
-	items := make([]*item, len(qs))
-	for i := range qs {
-		q := &qs[i]
+// read reads all questions. Two different ones may not have the same id.
+func (c *Config) read(ctx context.Context) (items []*item, st dataset.Stats, err error) {
+	type place struct {
+		hash string
+		pos  dataset.Position
+	}
+	seen := map[string]place{}
+	st, err = dataset.Read(ctx, c.In, func(pos dataset.Position, q *question.Question) error {
 		if q.ID == "" {
 			q.ID = q.Hash()
 		}
+		first, ok := seen[q.ID]
+		if ok && first.hash != q.Hash() {
+			return dataset.Badf("id", "%s is that of another question, in %s", q.ID, first.pos)
+		}
+		seen[q.ID] = place{q.Hash(), pos}
 		q.Checks = map[string]question.Check{}
-		items[i] = &item{Question: q}
+		items = append(items, &item{Question: q, inbox: c.mailbox(q.InboxAddress)})
+		return nil
+	})
+	return items, st, err
+}
+
+// mailbox is the one name of a mailbox that has aliases.
+func (c *Config) mailbox(address string) string {
+	if c.Index != nil {
+		if owner, ok := c.Index.Resolve(address); ok {
+			return owner
+		}
 	}
-	return items
+	return strings.ToLower(strings.TrimSpace(address))
 }
 
 // say keeps the verdict of one check.
@@ -159,10 +179,10 @@ func byInbox(items []*item) [][]*item {
 	at := map[string]int{}
 	var groups [][]*item
 	for _, it := range items {
-		i, ok := at[it.InboxAddress]
+		i, ok := at[it.inbox]
 		if !ok {
 			i = len(groups)
-			at[it.InboxAddress] = i
+			at[it.inbox] = i
 			groups = append(groups, nil)
 		}
 		groups[i] = append(groups[i], it)

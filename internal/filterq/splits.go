@@ -27,26 +27,26 @@ type splitTable struct {
 // split gives each question its split. One that a record brings is kept; else
 // the table decides, to which mailboxes it does not know are added.
 func (c *Config) split(items []*item) (*splitTable, error) {
-	t, err := readSplits(c.Splits)
+	t, err := c.readSplits()
 	if err != nil {
 		return nil, err
 	}
 	var unknown []string
 	for _, it := range items {
-		if _, ok := t.of[it.InboxAddress]; ok {
+		if _, ok := t.of[it.inbox]; ok {
 			continue
 		}
 		if _, ok := rank[it.Split]; ok {
-			t.set(it.InboxAddress, it.Split)
-		} else if !slices.Contains(unknown, it.InboxAddress) {
-			unknown = append(unknown, it.InboxAddress)
+			t.set(it.inbox, it.Split)
+		} else if !slices.Contains(unknown, it.inbox) {
+			unknown = append(unknown, it.inbox)
 		}
 	}
 	unknown = slices.DeleteFunc(unknown, func(inbox string) bool { _, ok := t.of[inbox]; return ok })
 	t.assign(unknown, c.Shares)
 	for _, it := range items {
 		if _, ok := rank[it.Split]; !ok {
-			it.Split = t.of[it.InboxAddress]
+			it.Split = t.of[it.inbox]
 		}
 	}
 	return t, nil
@@ -101,7 +101,8 @@ func part(share float64, n, least int) int {
 
 // readSplits reads lines of mailbox, tab, split. A file that is not there is an
 // empty table.
-func readSplits(path string) (*splitTable, error) {
+func (c *Config) readSplits() (*splitTable, error) {
+	path := c.Splits
 	t := &splitTable{path: path, of: map[string]question.Split{}}
 	if path == "" {
 		return t, nil
@@ -123,6 +124,7 @@ func readSplits(path string) (*splitTable, error) {
 		if _, known := rank[question.Split(s)]; !ok || !known {
 			return nil, fmt.Errorf("%s:%d: %q: want a mailbox, a tab, and train, val or test", path, n, line)
 		}
+		inbox = c.mailbox(inbox)
 		if other, ok := t.of[inbox]; ok && other != question.Split(s) {
 			return nil, fmt.Errorf("%s:%d: mailbox %s has the split %s already, in a line before", path, n, inbox, other)
 		}
