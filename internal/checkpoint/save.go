@@ -87,6 +87,26 @@ func save(dir string, c Contents) (m Manifest, err error) {
 	return m, replace(tmp, dir)
 }
 
+// Prepare returns the error that Save to dir would fail with, as far as that can
+// be known before there is anything to save.
+func Prepare(dir string) error {
+	parent := filepath.Dir(dir)
+	err := os.MkdirAll(parent, 0o755)
+	if err == nil {
+		err = replaceable(dir)
+	}
+	if err == nil {
+		var probe string
+		if probe, err = os.MkdirTemp(parent, "."+filepath.Base(dir)+".*.tmp"); err == nil {
+			err = os.Remove(probe)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("save policy %s: %w", dir, err)
+	}
+	return nil
+}
+
 // replaceable refuses to replace what is not a policy.
 func replaceable(dir string) error {
 	entries, err := os.ReadDir(dir)

@@ -117,6 +117,9 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	if err := s.read(ctx); err != nil {
 		return s.stats, err
 	}
+	if err := checkpoint.Prepare(cfg.Out); err != nil { // not after hours of training
+		return s.stats, err
+	}
 	if len(s.rows) == 0 {
 		return s.stats, fmt.Errorf("no rows to train on in %s", from(cfg.Source.Paths))
 	}
