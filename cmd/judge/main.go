@@ -12,6 +12,7 @@ import (
 	ufcli "github.com/urfave/cli/v2"
 
 	"agentmill/internal/cli"
+	"agentmill/internal/journal"
 	"agentmill/internal/judge"
 	"agentmill/internal/match"
 	"agentmill/internal/reward"
@@ -96,8 +97,8 @@ func (o *options) resolve(cfg *judge.Config, env *cli.Env) error {
 	cfg.In.Paths, cfg.In.Stdin, cfg.Stdout = append(o.in.Value(), env.Args...), env.Stdin, env.Stdout
 	cfg.In.Report = func(err error) { env.Log.Warn(err.Error()) }
 	cfg.Progress = env.Progress
-	if cfg.Journal == "" && cfg.Out != "" && cfg.Out != "-" {
-		cfg.Journal = cfg.Out + ".journal"
+	if cfg.Journal == "" {
+		cfg.Journal = journal.Beside(cfg.Out)
 	}
 	return cli.Apart(append([]string{o.reward}, cfg.In.Paths...), cli.Output{Flag: "out", Path: cfg.Out},
 		cli.Output{Flag: "journal", Path: cfg.Journal}, cli.Output{Flag: "rejects", Path: cfg.In.Rejects})

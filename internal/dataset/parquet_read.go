@@ -62,7 +62,7 @@ func (rd *reader) parquet(name string, r, buffered io.Reader, fn take) error {
 func guard(read func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the file is damaged: %v", p)
+			err = errors.New("the file is damaged")
 		}
 	}()
 	return read()

@@ -50,6 +50,18 @@ type header struct {
 
 const version = 1
 
+// Beside is where the journal of an output is kept, "" where there is none: of
+// standard output, a device or a pipe.
+func Beside(out string) string {
+	if out == "" || out == "-" {
+		return ""
+	}
+	if info, err := os.Stat(out); err == nil && !info.Mode().IsRegular() {
+		return ""
+	}
+	return out + ".journal"
+}
+
 // Open continues the journal at path or starts one. One that was written under
 // another fingerprint is a *MismatchError. One that another process has open is
 // refused.

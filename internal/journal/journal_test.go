@@ -113,6 +113,14 @@ func TestOtherRun(t *testing.T) {
 	}
 }
 
+func TestBeside(t *testing.T) {
+	for out, want := range map[string]string{"": "", "-": "", os.DevNull: "", t.TempDir(): "", "no/a.jsonl": "no/a.jsonl.journal"} {
+		if got := Beside(out); got != want {
+			t.Errorf("beside %q: got %q, want %q", out, got, want)
+		}
+	}
+}
+
 func TestTwoRunsAtATime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "j")
 	first := open(t, path, "f")

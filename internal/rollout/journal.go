@@ -17,8 +17,8 @@ import (
 
 // JournalPath is where the run's journal is kept, "" without one.
 func (c *Config) JournalPath() string {
-	if c.Journal == "" && c.Out != "" && c.Out != "-" {
-		return c.Out + ".journal"
+	if c.Journal == "" {
+		return journal.Beside(c.Out)
 	}
 	return c.Journal
 }
