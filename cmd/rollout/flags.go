@@ -87,7 +87,9 @@ func (o *options) check(e *cli.Env) error {
 	o.cfg.Questions.Paths, o.cfg.Questions.Stdin = append(o.in.Value(), e.Args...), e.Stdin
 	o.cfg.Questions.Report = func(err error) { e.Log.Warn(err.Error()) }
 	o.cfg.World = []string{o.world.Index}
-	o.cfg.Mark = fmt.Sprint("context ", o.policy.Local.Context)
+	if o.policy.Local.Context > 0 {
+		o.cfg.Mark = fmt.Sprint("context ", o.policy.Local.Context)
+	}
 	o.cfg.Stdout, o.cfg.Progress = e.Stdout, e.Progress
 	return cli.Apart(append([]string{o.world.Index}, o.cfg.Questions.Paths...), cli.Output{Flag: "out", Path: o.cfg.Out},
 		cli.Output{Flag: "journal", Path: o.cfg.JournalPath()}, cli.Output{Flag: "rejects", Path: o.cfg.Questions.Rejects})

@@ -53,7 +53,7 @@ func fingerprint(cfg *Config, g *agent.Game, qs []question.Question) (string, er
 		Seed     uint64
 		Attempts int
 		Fixed    bool
-		Mark     string
+		Mark     string `json:",omitempty"`
 	}{g.Policy.Info(), g.Sampling, g.Env.Name(), g.Env.Options(), g.Seed, cfg.Attempts, g.Clock.Fixed(), cfg.Mark})
 	if err != nil {
 		return "", fmt.Errorf("fingerprint of the run: %w", err)
