@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"net/url"
 	"strings"
 
 	ufcli "github.com/urfave/cli/v2"
@@ -59,6 +60,8 @@ func (o *options) check(e *cli.Env) error {
 		return cli.Usagef("--policy %s and --base-url: want one of them", o.policy.Name)
 	case (o.policy.Remote.BaseURL == "") != (o.policy.Remote.Model == ""):
 		return cli.Usagef("--base-url and --model: want both or neither")
+	case o.policy.Remote.BaseURL != "" && !isWebAddress(o.policy.Remote.BaseURL):
+		return cli.Usagef("--base-url %q: want an address such as http://localhost:8000/v1", o.policy.Remote.BaseURL)
 	case (o.ask == "") != (o.inbox == ""):
 		return cli.Usagef("--ask and --inbox: want both or neither")
 	case o.ask != "" && len(e.Args)+len(o.in.Value()) > 0:
@@ -93,6 +96,11 @@ func (o *options) check(e *cli.Env) error {
 	o.cfg.Stdout, o.cfg.Progress = e.Stdout, e.Progress
 	return cli.Apart(append([]string{o.world.Index}, o.cfg.Questions.Paths...), cli.Output{Flag: "out", Path: o.cfg.Out},
 		cli.Output{Flag: "journal", Path: o.cfg.JournalPath()}, cli.Output{Flag: "rejects", Path: o.cfg.Questions.Rejects})
+}
+
+func isWebAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 // leastTemperature is where float32 log-probabilities still have values.

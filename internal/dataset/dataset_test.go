@@ -226,6 +226,21 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
+func TestBadEmails(t *testing.T) {
+	for _, tt := range []struct{ name, line, want string }{
+		{"no id", `{"date":"2001-05-14T16:39:00Z"}`, "stdin:1: message_id: missing"},
+		{"no date", `{"message_id":"<1>","date":"yesterday"}`, `stdin:1: date: is "yesterday", want one such as 2001-05-14T16:39:00Z`},
+		{"a number", `{"message_id":"<1>","date":5}`, "stdin:1: date: want a string such as 2001-05-14T16:39:00Z"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, err := ReadAll[mail.Email](t.Context(), Source{Stdin: strings.NewReader(tt.line)})
+			if err == nil || err.Error() != tt.want {
+				t.Errorf("got  %v\nwant %s", err, tt.want)
+			}
+		})
+	}
+}
+
 func TestBadTrajectories(t *testing.T) {
 	const q = `"id":"t","stop":"answered","question":{"question":"q","answer":"a"}`
 	for _, tt := range []struct{ name, line, want string }{

@@ -160,6 +160,13 @@ func jsonError(err error) error {
 	case errors.As(err, &syntax):
 		return Badf("", "not valid JSON: %v (byte %d)", syntax, syntax.Offset)
 	}
+	if moment, ok := errors.AsType[*time.ParseError](err); ok || strings.HasPrefix(err.Error(), "Time.UnmarshalJSON") {
+		// A record has one moment, and the decoder does not say its name.
+		if !ok {
+			return Badf("date", "want a string such as 2001-05-14T16:39:00Z")
+		}
+		return Badf("date", "is %q, want one such as 2001-05-14T16:39:00Z", moment.Value)
+	}
 	field, problem, ok := strings.Cut(err.Error(), ": ")
 	if ok && !strings.ContainsAny(field, " ") {
 		return Badf(field, "%s", problem)
