@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"agentmill/internal/checkpoint"
 	"agentmill/internal/env"
 	"agentmill/internal/heuristic"
+	"agentmill/internal/jsonl"
 	"agentmill/internal/openai"
 	"agentmill/internal/toolformat"
 	"agentmill/internal/traj"
@@ -75,7 +75,7 @@ func TrainedRules(name string) (rules traj.EnvOptions, ok bool, err error) {
 		return rules, false, fmt.Errorf("open policy: %w", err)
 	}
 	var m checkpoint.Manifest
-	if err := json.Unmarshal(data, &m); err != nil {
+	if err := jsonl.Unmarshal(data, &m); err != nil {
 		return rules, false, fmt.Errorf("open policy: %s: %w", path, err)
 	}
 	if m.EnvOptions == nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"agentmill/internal/jsonl"
 	"agentmill/internal/model"
 	"agentmill/internal/safetensors"
 )
@@ -78,7 +79,7 @@ func (p *Policy) loadAdapter(o Options) error {
 		return err
 	}
 	var c adapterConfig
-	if err := json.Unmarshal(data, &c); err != nil {
+	if err := jsonl.Unmarshal(data, &c); err != nil {
 		return p.context(adapterConfigFile, err)
 	}
 	lora, err := c.lora()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"agentmill/internal/jsonl"
 	"agentmill/internal/traj"
 )
 
@@ -60,7 +61,7 @@ func readManifest(dir string) (m Manifest, err error) {
 	if err != nil {
 		return m, err
 	}
-	if err := json.Unmarshal(data, &m); err != nil {
+	if err := jsonl.Unmarshal(data, &m); err != nil {
 		return m, fmt.Errorf("read %s: %w", path, err)
 	}
 	if m.Schema < 1 || m.Schema > ManifestSchema {

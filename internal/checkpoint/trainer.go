@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +8,7 @@ import (
 	"path/filepath"
 
 	"agentmill/internal/atomicfile"
+	"agentmill/internal/jsonl"
 	"agentmill/internal/safetensors"
 )
 
@@ -66,7 +66,7 @@ func OpenTrainer(dir string, state any) (*safetensors.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(data, state); err != nil {
+	if err := jsonl.Unmarshal(data, state); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if err := checkTensors(filepath.Join(dir, trainerDir)); err != nil {

@@ -156,7 +156,7 @@ func jsonError(err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &kind):
-		return Badf(fieldPath(kind.Field), "is %s, want %s", article(kind.Value), typeName(kind.Type))
+		return Badf(fieldPath(kind.Field), "%s", jsonl.Mismatch(kind))
 	case errors.As(err, &syntax):
 		return Badf("", "not valid JSON: %v (byte %d)", syntax, syntax.Offset)
 	}
@@ -174,14 +174,6 @@ func jsonError(err error) error {
 	return Badf("", "%v", err)
 }
 
-// article puts a or an before the name of a JSON type.
-func article(kind string) string {
-	if strings.IndexByte("aeiou", kind[0]) >= 0 {
-		return "an " + kind
-	}
-	return "a " + kind
-}
-
 // fieldPath drops the names of embedded Go types from the path of a field.
 func fieldPath(path string) string {
 	parts := strings.Split(path, ".")
@@ -192,23 +184,6 @@ func fieldPath(path string) string {
 		}
 	}
 	return strings.Join(kept, ".")
-}
-
-// typeName says what a Go type looks like in JSON.
-func typeName(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.String:
-		return "a string"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	case reflect.Struct, reflect.Map, reflect.Pointer:
-		return "an object"
-	case reflect.Float32, reflect.Float64:
-		return "a number"
-	}
-	return "a whole number"
 }
 
 func fillEmail(e mail.Email) mail.Email {

@@ -90,3 +90,31 @@ func TestSplice(t *testing.T) {
 		t.Error("broken value: got no error")
 	}
 }
+
+func TestUnmarshal(t *testing.T) {
+	var v struct {
+		Size  int               `json:"size"`
+		Names []string          `json:"names"`
+		Map   map[string]string `json:"map"`
+		Inner struct {
+			On bool `json:"on"`
+		} `json:"inner"`
+	}
+	for in, want := range map[string]string{
+		`{"size":1}`:             "",
+		`{"size":1.5}`:           "size: is a number 1.5, want a whole number",
+		`{"names":"x"}`:          "names: is a string, want a list",
+		`{"map":[]}`:             "map: is an array, want an object",
+		`{"inner":{"on":"yes"}}`: "inner.on: is a string, want true or false",
+		`[]`:                     "is an array, want an object",
+		`{"size":`:               "not valid JSON: unexpected end of JSON input (byte 8)",
+	} {
+		got := ""
+		if err := Unmarshal([]byte(in), &v); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", in, got, want)
+		}
+	}
+}

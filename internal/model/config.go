@@ -14,6 +14,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+
+	"agentmill/internal/jsonl"
 )
 
 // A Config describes a model, in the names of Hugging Face's config.json.
@@ -51,10 +53,10 @@ func ParseConfig(data []byte) (Config, error) {
 			RopeType  string  `json:"rope_type"`
 		} `json:"rope_parameters"`
 	}
-	if err := json.Unmarshal(data, &c); err != nil {
+	if err := jsonl.Unmarshal(data, &c); err != nil {
 		return c, fmt.Errorf("read config.json: %w", err)
 	}
-	if err := json.Unmarshal(data, &newer); err != nil {
+	if err := jsonl.Unmarshal(data, &newer); err != nil {
 		return c, fmt.Errorf("read config.json: %w", err)
 	}
 	if r := newer.RopeParameters; r != nil {

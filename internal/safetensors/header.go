@@ -11,6 +11,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"agentmill/internal/jsonl"
 )
 
 // A DType is how values are stored, as the format names it.
@@ -62,7 +64,7 @@ func readHeader(r io.ReaderAt, size int64) (*header, error) {
 		return nil, err
 	}
 	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(text, &raw); err != nil {
+	if err := jsonl.Unmarshal(text, &raw); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
 	h := &header{tensors: make(map[string]tensor, len(raw))}
@@ -98,13 +100,13 @@ func headerText(r io.ReaderAt, size int64) ([]byte, error) {
 
 func (h *header) add(name string, raw json.RawMessage, size int64) error {
 	if name == metadataKey {
-		if err := json.Unmarshal(raw, &h.metadata); err != nil {
+		if err := jsonl.Unmarshal(raw, &h.metadata); err != nil {
 			return fmt.Errorf("%s: %w", metadataKey, err)
 		}
 		return nil
 	}
 	var t tensor
-	if err := json.Unmarshal(raw, &t); err != nil {
+	if err := jsonl.Unmarshal(raw, &t); err != nil {
 		return fmt.Errorf("tensor %q: %w", name, err)
 	}
 	if err := t.check(size); err != nil {

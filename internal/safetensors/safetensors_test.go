@@ -142,7 +142,7 @@ func TestBroken(t *testing.T) {
 		{"another format", []byte("PK\x03\x04 and some more"), "not a safetensors file"},
 		{"an absurd header", binary.LittleEndian.AppendUint64(nil, 1<<60), "header of 1152921504606846976 bytes"},
 		{"a header longer than the file", append(binary.LittleEndian.AppendUint64(nil, 50), "{}"...), "header of 50 bytes in a file of 10"},
-		{"no JSON", raw(`{"w":`, ""), "header: unexpected end of JSON input"},
+		{"no JSON", raw(`{"w":`, ""), "header: not valid JSON: unexpected end of JSON input"},
 		{"no object", raw(`[1]`, ""), "not a JSON object"},
 		{"an unknown type", raw(`{"w":{"dtype":"F12","shape":[1],"data_offsets":[0,4]}}`, "0123"), `tensor "w": dtype "F12"`},
 		{"a negative size", raw(`{"w":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}`, "0123"), `tensor "w": shape [-1]`},

@@ -1,7 +1,6 @@
 package safetensors
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"agentmill/internal/jsonl"
 )
 
 // A Set is a model in one file or in shards.
@@ -67,7 +68,7 @@ func modelFiles(dir string) (files []string, weightMap map[string]string, err er
 	var index struct {
 		WeightMap map[string]string `json:"weight_map"`
 	}
-	if err := json.Unmarshal(data, &index); err != nil {
+	if err := jsonl.Unmarshal(data, &index); err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if len(index.WeightMap) == 0 {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"agentmill/internal/jsonl"
 )
 
 // The expressions of pre-tokenisers of type Split, as published.
@@ -98,7 +100,7 @@ func ParseMerge(s string) (pair [2]string, err error) {
 // change ids and is not known here is an error.
 func FromJSON(data []byte) (*Tokenizer, error) {
 	var f file
-	if err := json.Unmarshal(data, &f); err != nil {
+	if err := jsonl.Unmarshal(data, &f); err != nil {
 		return nil, fmt.Errorf("parse: %w", err)
 	}
 	v, err := f.vocab()
