@@ -142,6 +142,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"config without size", replace("config.json", `"hidden_size": 64`, `"hidden_size": 0`), "config.json: hidden_size is 0"},
 		{"far too wide", replace("config.json", `"hidden_size": 64`, `"hidden_size": 1000000000`), `tensor "model.embed_tokens.weight" has shape [352 64]: want [352 1000000000]`},
 		{"far too wide inside", replace("config.json", `"intermediate_size": 128`, `"intermediate_size": 1000000000`), `gate_proj.weight" has shape [128 64]: want [1000000000 64]`},
+		{"a token that the model lacks", replace("tokenizer.json", `"added_tokens":[`, `"added_tokens":[{"id": 352, "content": "<|new|>", "special": true},`), "the tokenizer has 353 tokens, the model 352 (vocab_size)"},
 		{"far too deep", replace("config.json", `"num_hidden_layers": 2`, `"num_hidden_layers": 1000000000`), "num_hidden_layers is 1000000000, the weights have 2 layers"},
 		{"tokenizer's configuration cut off", func(t *testing.T, dir string) {
 			if err := os.Truncate(filepath.Join(dir, "tokenizer_config.json"), 9); err != nil {

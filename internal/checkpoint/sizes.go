@@ -11,6 +11,9 @@ import (
 // sizes: a wrong number is to be an error before memory is taken for it.
 func (p *Policy) checkSizes() error {
 	c := p.Config
+	if n := p.Tokenizer.Size(); n > c.VocabSize {
+		return fmt.Errorf("the tokenizer has %d tokens, the model %d (vocab_size)", n, c.VocabSize)
+	}
 	if blocks := blocks(p.weights.Names()); blocks != c.NumHiddenLayers {
 		return fmt.Errorf("num_hidden_layers is %d, the weights have %d layers", c.NumHiddenLayers, blocks)
 	}
