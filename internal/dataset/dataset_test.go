@@ -249,6 +249,7 @@ func TestBadTrajectories(t *testing.T) {
 		{"newer schema", `{"schema":9,` + q + `}`, "stdin:1: schema: is 9, this version reads up to 1"},
 		{"lengths differ", `{` + q + `,"token_ids":[1]}`, "stdin:1: trajectory t: token_ids has 1 entries, trained 0, logprobs 0: want equal lengths"},
 		{"unknown stop", `{"id":"t","stop":"gave_up","question":{"question":"q","answer":"a"}}`, `stdin:1: stop: is "gave_up", want one of ["answered" "abstained" "max_turns" "length" "bad_call" "failed"]`},
+		{"reward out of all bounds", `{` + q + `,"reward":-1e9}`, "stdin:1: reward: is -1e+09, want 1e+06 at most, above or below 0"},
 		{"reward is no number", `{` + q + `,"reward":"nan"}`, "stdin:1: reward: is a string, want a number"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

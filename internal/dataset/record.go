@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -95,10 +96,17 @@ func Unmarshal[T Record](data []byte, rec *T) error {
 		return checkTrajectory(r)
 	case *traj.Scored:
 		r.Extra = jsonl.Extra(data, scoredNames)
+		if r.Reward != nil && math.Abs(*r.Reward) > maxReward {
+			return Badf("reward", "is %g, want %g at most, above or below 0", *r.Reward, maxReward)
+		}
 		return checkTrajectory(&r.Trajectory)
 	}
 	return nil
 }
+
+// maxReward is beyond every reward that means something: sums and squares of
+// larger ones lose what the others say.
+const maxReward = 1e6
 
 func checkEmail(e *mail.Email) error {
 	if e.MessageID == "" {

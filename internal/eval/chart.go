@@ -66,6 +66,9 @@ func (r *Result) rewardChart() *chart {
 	if hi-lo > 2 {
 		step = 1
 	}
+	for hi-lo > 10*step {
+		step *= 10
+	}
 	c.ticks(math.Ceil(lo/step)*step, lo, hi, step, func(v float64) string { return minus("%.1f", v) })
 	return &c
 }

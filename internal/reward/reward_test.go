@@ -139,7 +139,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"an unknown term", "terms: {corect: 1}", `reward f.yaml: terms: "corect": want one of unparsable, `},
 		{"an unknown field", "weights: {correct: 1}", "field weights not found"},
 		{"no terms", "name: x", "terms: want at least one of"},
-		{"not a number", "terms: {correct: .nan}", "correct: NaN: want a finite number"},
+		{"not a number", "terms: {correct: .nan}", "correct: NaN: want a number, at most 10000 above or below 0"},
+		{"a number without bounds", "terms: {correct: 1e300}", "correct: 1e+300: want a number, at most 10000 above or below 0"},
 		{"nothing", "", "reward f.yaml: the file is empty"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

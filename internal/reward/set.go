@@ -72,6 +72,9 @@ func names() []string {
 	return out
 }
 
+// maxWeight keeps sums of terms where other rewards still count beside them.
+const maxWeight = 10_000
+
 // Load reads a reward from YAML. source names it in errors.
 func Load(source string, r io.Reader) (*Set, error) {
 	dec := yaml.NewDecoder(r)
@@ -91,8 +94,8 @@ func Load(source string, r io.Reader) (*Set, error) {
 		if w, ok := f.Terms[t.Name]; ok {
 			s.terms = append(s.terms, weighted{t, w})
 			delete(f.Terms, t.Name)
-			if math.IsNaN(w) || math.IsInf(w, 0) {
-				return nil, fmt.Errorf("reward %s: terms: %s: %v: want a finite number", source, t.Name, w)
+			if !(math.Abs(w) <= maxWeight) {
+				return nil, fmt.Errorf("reward %s: terms: %s: %v: want a number, at most %d above or below 0", source, t.Name, w, maxWeight)
 			}
 		}
 	}
