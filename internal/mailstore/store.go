@@ -224,7 +224,7 @@ func (s *Store) Resolve(address string) (owner string, ok bool) {
 func (s *Store) box(address string) (*box, error) {
 	i, ok := s.aliases[strings.ToLower(bareID(address))]
 	if !ok {
-		return nil, fmt.Errorf("%s in %s: %w", address, s.path, ErrNoMailbox)
+		return nil, fmt.Errorf("%q in %s: %w", address, s.path, ErrNoMailbox)
 	}
 	return &s.boxes[i], nil
 }

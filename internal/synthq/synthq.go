@@ -181,7 +181,7 @@ func (c *Config) whole(ctx context.Context, in inbox) (*mailbox.Box, error) {
 	}
 	mails, err := collect(c.Index.Mails(ctx, in.owner))
 	if err != nil {
-		return nil, fmt.Errorf("read mailbox %s from the index: %w", in.owner, err)
+		return nil, fmt.Errorf("read the mailbox %q of the mails from the index: %w", in.owner, err)
 	}
 	return mailbox.New(in.owner, mails), nil
 }
