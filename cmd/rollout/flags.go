@@ -10,6 +10,7 @@ import (
 
 	"agentmill/internal/catalog"
 	"agentmill/internal/cli"
+	"agentmill/internal/seed"
 	"agentmill/internal/traj"
 )
 
@@ -30,6 +31,7 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.BoolFlag{Name: "shuffle", Usage: "play the questions in an order drawn from --seed, so that the first few are of many mailboxes", Destination: &o.cfg.Shuffle},
 		&ufcli.IntFlag{Name: "limit", Usage: "play `N` questions (0: all)", Destination: &o.cfg.Limit},
 		&ufcli.IntFlag{Name: "offset", Usage: "pass over `N` questions; with --limit it goes on at the beginning after the end", Destination: &o.cfg.Offset},
+		&ufcli.StringFlag{Name: "shard", Usage: "only part `I/N` of the questions that would be played", Destination: &o.shard},
 		&ufcli.IntFlag{Name: "attempts", Value: 1, Usage: "`N` attempts at each question", Destination: &o.cfg.Attempts},
 		&ufcli.IntFlag{Name: "concurrency", Value: 16, Usage: "play `N` attempts at a time", Destination: &o.cfg.Concurrency},
 		&ufcli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed `N` of all choices", Destination: &o.seed},
@@ -82,6 +84,10 @@ func (o *options) check(e *cli.Env) error {
 		return cli.Usagef("--context %d: want 0 or more", o.policy.Local.Context)
 	case o.policy.Local.Threads < 0 || o.policy.Local.Threads > catalog.MaxThreads:
 		return cli.Usagef("--threads %d: want 0 to %d", o.policy.Local.Threads, catalog.MaxThreads)
+	}
+	var err error
+	if o.cfg.Shard, err = seed.ParseShard(o.shard); err != nil {
+		return cli.Usagef("--shard: %w", err)
 	}
 	if err := o.cfg.Check(); err != nil {
 		return cli.Usagef("%w", err)

@@ -43,7 +43,7 @@ type options struct {
 	policy            catalog.PolicyConfig
 	world             catalog.EnvConfig
 	rules             rules
-	ask, inbox        string
+	ask, inbox, shard string
 	seed              uint64
 	temperature, topP float64
 	topK              int

@@ -78,7 +78,7 @@ func flags(c *train.Config) []ufcli.Flag {
 		&ufcli.StringFlag{Name: "advantage", Value: "rloo", Usage: "grpo: how a group's rewards become advantages, by `NAME`: rloo, grpo, grpo-sample, drgrpo or maxrl", Destination: &c.Advantage},
 		&ufcli.StringFlag{Name: "filter", Value: "correct", Usage: "sft: `WHICH` rows to train on: correct (where there is a verdict) or all", Destination: &c.Filter},
 		&ufcli.StringFlag{Name: "cut", Value: "mask", Usage: "`WHAT` to do with rows that ran into a token limit: mask or train", Destination: &c.Cut},
-		&ufcli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "sft 2e-4; grpo 2e-5, with adapters 2e-4", Destination: &c.LR},
+		&ufcli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "sft 2e-4; grpo 2e-5, with adapters 2e-4", Destination: &c.LR, Action: cli.Positive("lr")},
 		&ufcli.StringFlag{Name: "schedule", Usage: "`NAME` of the schedule: constant, or linear (decay to a tenth)", DefaultText: "sft linear, grpo constant", Destination: &c.Schedule},
 		&ufcli.IntFlag{Name: "warmup", Value: -1, Usage: "let the rate rise over `N` steps", DefaultText: "sft 5, grpo 0", Destination: &c.Warmup},
 		&ufcli.IntFlag{Name: "epochs", Value: 1, Usage: "make `N` passes over the rows", Destination: &c.Epochs},

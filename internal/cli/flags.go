@@ -298,6 +298,17 @@ func NotNegative(name string) func(*ufcli.Context, int) error {
 	}
 }
 
+// Positive is the Action of a number flag whose default is not 0 but found
+// elsewhere: 0 given is a mistake, not that default.
+func Positive(name string) func(*ufcli.Context, float64) error {
+	return func(_ *ufcli.Context, x float64) error {
+		if !(x > 0) {
+			return Usagef("--%s %g: want more than 0", name, x)
+		}
+		return nil
+	}
+}
+
 var badValue = regexp.MustCompile(`^invalid (?:boolean )?value "(.*)" for (?:flag )?-([^:]*): `)
 
 // usageError rewords what the flag package says about a value.

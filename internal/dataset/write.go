@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -31,6 +33,9 @@ func Create[T Record](path string, stdout io.Writer) (*Writer[T], error) {
 	if path == "" || path == "-" {
 		return &Writer[T]{encode: &lineEncoder[T]{w: stdout}}, nil
 	}
+	if err := checkExtension(path); err != nil {
+		return nil, err
+	}
 	f, err := atomicfile.Create(path)
 	if err != nil {
 		return nil, err
@@ -41,6 +46,17 @@ func Create[T Record](path string, stdout io.Writer) (*Writer[T], error) {
 		return nil, err
 	}
 	return &Writer[T]{file: f, encode: enc}, nil
+}
+
+// checkExtension refuses a name that promises a format which is not written. A
+// name without extension (a device, a pipe) gets JSON lines.
+func checkExtension(path string) error {
+	switch ext := filepath.Ext(path); ext {
+	case "", ".parquet", ".jsonl", ".json", ".gz", ".zst":
+		return nil
+	default:
+		return fmt.Errorf("create %s: extension %q: want .parquet, .jsonl, .jsonl.gz or .jsonl.zst", path, ext)
+	}
 }
 
 func newEncoder[T Record](path string, w io.Writer) (encoder[T], error) {

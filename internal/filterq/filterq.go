@@ -11,6 +11,7 @@ package filterq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -98,6 +99,9 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	if err != nil {
 		return st, err
 	}
+	if len(items) == 0 {
+		return st, errors.New("no question in the input")
+	}
 	if err := cfg.checkInboxes(ctx, items); err != nil {
 		return st, err
 	}
@@ -107,10 +111,15 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 		return st, err
 	}
 	dropLeaks(items)
-	if err := cfg.write(items, &st); err != nil {
+	for _, it := range items {
+		cfg.explain(it)
+		st.count(it)
+	}
+	// Standard output comes last: whoever reads it may stop reading.
+	if err := errors.Join(cfg.writeDrops(items), table.save()); err != nil {
 		return st, err
 	}
-	return st, table.save()
+	return st, cfg.writeKept(items)
 }
 
 // An item is a question on its way.
@@ -190,49 +199,47 @@ func byInbox(items []*item) [][]*item {
 	return groups
 }
 
-// write writes what is kept, and what is dropped where that is wanted.
-func (c *Config) write(items []*item, st *Stats) error {
-	out, err := dataset.Create[question.Question](c.Out, c.Stdout)
+// writeKept writes the questions that passed.
+func (c *Config) writeKept(items []*item) error {
+	return write(c.Out, c.Stdout, items, func(it *item) bool { return it.failed == "" })
+}
+
+// writeDrops writes the questions that did not, where that is asked for.
+func (c *Config) writeDrops(items []*item) error {
+	if c.Drops == "" {
+		return nil
+	}
+	return write(c.Drops, io.Discard, items, func(it *item) bool { return it.failed != "" })
+}
+
+func write(path string, stdout io.Writer, items []*item, wanted func(*item) bool) error {
+	out, err := dataset.Create[question.Question](path, stdout)
 	if err != nil {
 		return err
 	}
 	defer out.Abort()
-	drops := (*dataset.Writer[question.Question])(nil)
-	if c.Drops != "" {
-		if drops, err = dataset.Create[question.Question](c.Drops, io.Discard); err != nil {
-			return err
-		}
-		defer drops.Abort()
-	}
 	for _, it := range items {
-		c.explain(it)
-		if err := st.count(it, out, drops); err != nil {
-			return err
+		if !wanted(it) {
+			continue
 		}
-	}
-	if drops != nil {
-		if err := drops.Commit(); err != nil {
+		if err := out.Write(it.Question); err != nil {
 			return err
 		}
 	}
 	return out.Commit()
 }
 
-// count counts an item and writes it where it belongs.
-func (s *Stats) count(it *item, out, drops *dataset.Writer[question.Question]) error {
+// count counts an item.
+func (s *Stats) count(it *item) {
 	if it.failed != "" {
 		s.Dropped[it.failed]++
-		if drops == nil {
-			return nil
-		}
-		return drops.Write(it.Question)
+		return
 	}
 	s.Kept++
 	s.Splits[it.Split]++
 	if !it.Answerable {
 		s.Unanswerable++
 	}
-	return out.Write(it.Question)
 }
 
 // explain tells the checks of the question that was asked for.

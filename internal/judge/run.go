@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -72,6 +73,9 @@ func Run(ctx context.Context, cfg Config) (st Stats, err error) {
 		return out.Write(row)
 	})
 	st.Bad = read.Bad
+	if err == nil && read.Read == 0 {
+		err = errors.New("no trajectory in the input")
+	}
 	if err != nil {
 		return st, err
 	}

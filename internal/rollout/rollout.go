@@ -32,11 +32,12 @@ import (
 // A Config says what is played and where it goes.
 type Config struct {
 	Questions     dataset.Source
-	Split         string // only questions of this split; "" is all
-	Shuffle       bool   // in an order drawn from the seed, not that of the files
-	Offset, Limit int    // pass over, then play so many questions; Limit 0 is all
-	Attempts      int    // at each question
-	Concurrency   int    // attempts at a time
+	Split         string     // only questions of this split; "" is all
+	Shuffle       bool       // in an order drawn from the seed, not that of the files
+	Offset, Limit int        // pass over, then play so many questions; Limit 0 is all
+	Shard         seed.Shard // of these, only the questions of this part
+	Attempts      int        // at each question
+	Concurrency   int        // attempts at a time
 	MaxFailed     float64
 	Out           string
 	Journal       string   // "": beside Out, none where that is standard output
@@ -215,6 +216,7 @@ func load(ctx context.Context, cfg *Config, g *agent.Game, st *Stats) ([]questio
 		shuffle(playable, g.Seed)
 	}
 	playable = window(playable, cfg.Offset, cfg.Limit)
+	playable = slices.DeleteFunc(playable, func(q question.Question) bool { return !cfg.Shard.Has(q.ID) })
 	st.Questions = len(playable)
 	return playable, nil
 }

@@ -22,6 +22,7 @@ import (
 	"agentmill/internal/heuristic"
 	"agentmill/internal/question"
 	"agentmill/internal/rollout"
+	"agentmill/internal/seed"
 	"agentmill/internal/toolformat"
 	"agentmill/internal/traj"
 )
@@ -240,6 +241,23 @@ func TestWindow(t *testing.T) {
 		if diff := cmp.Diff(tt.want, rows(t, raw)); diff != "" {
 			t.Errorf("offset %d, limit %d (-want +got):\n%s", tt.offset, tt.limit, diff)
 		}
+	}
+}
+
+func TestShardsMakeTheWhole(t *testing.T) {
+	play := func(shard seed.Shard) []string {
+		cfg := config(t, emailtest.Questions())
+		cfg.Shard = shard
+		raw, _ := run(t, cfg, game(t, nil))
+		return slices.Sorted(strings.Lines(string(raw)))
+	}
+	var parts []string
+	for part := 1; part <= 3; part++ {
+		parts = append(parts, play(seed.Shard{Part: part, Of: 3})...)
+	}
+	slices.Sort(parts)
+	if diff := cmp.Diff(play(seed.Shard{}), parts); diff != "" {
+		t.Errorf("rows (-whole +shards):\n%s", diff)
 	}
 }
 
