@@ -34,6 +34,25 @@ type Command struct {
 	Description string // with examples that work when pasted
 	Flags       []ufcli.Flag
 	Run         func(ctx context.Context, env *Env) error
+	// Commands are other things that the program does. The first word names one,
+	// as in `ingest search`; it has its own flags and arguments. A file of such
+	// a name is reached by a path: ./search.
+	Commands []*Command
+}
+
+// descend returns the command that the first of args names, under its whole
+// name, with what follows; c itself if it names none.
+func (c *Command) descend(args []string) (*Command, []string) {
+	for len(args) > 0 {
+		i := slices.IndexFunc(c.Commands, func(sub *Command) bool { return sub.Name == args[0] })
+		if i < 0 {
+			break
+		}
+		sub := *c.Commands[i]
+		sub.Name = c.Name + " " + sub.Name
+		c, args = &sub, args[1:]
+	}
+	return c, args
 }
 
 // An Env is what a command gets from the outside.
@@ -67,6 +86,7 @@ func Main(c *Command) {
 
 // Execute runs c with args (without the program's name) and returns the exit code.
 func Execute(ctx context.Context, c *Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	c, args = c.descend(args)
 	out := &pipeWriter{w: stdout}
 	err := execute(ctx, c, args, &Env{
 		Name: c.Name, Stdin: stdin, Stdout: out, Stderr: stderr, Getenv: os.Getenv,
@@ -89,7 +109,7 @@ func execute(ctx context.Context, c *Command, args []string, env *Env) error {
 	app := &ufcli.App{
 		Name: c.Name, HelpName: c.Name, Usage: c.Usage, ArgsUsage: c.ArgsUsage,
 		UsageText:   strings.TrimSpace(fmt.Sprintf("%s [flags] %s", c.Name, c.ArgsUsage)),
-		Description: strings.TrimSpace(c.Description) + "\n\n" + commonHelp,
+		Description: strings.TrimSpace(c.Description) + "\n\n" + c.commandsHelp() + commonHelp,
 		Flags:       flags,
 		Reader:      env.Stdin, Writer: env.Stdout, ErrWriter: env.Stderr,
 		HideHelpCommand: true, HideVersion: true, EnableBashCompletion: true,
@@ -97,6 +117,7 @@ func execute(ctx context.Context, c *Command, args []string, env *Env) error {
 		CustomAppHelpTemplate:     helpTemplate,
 		OnUsageError:              func(_ *ufcli.Context, err error, _ bool) error { return usageError(flags, err) },
 		ExitErrHandler:            func(*ufcli.Context, error) {},
+		BashComplete:              c.complete,
 	}
 	app.Action = func(uc *ufcli.Context) error {
 		if sh.version {
@@ -112,6 +133,27 @@ func execute(ctx context.Context, c *Command, args []string, env *Env) error {
 // completing says that the shell asks for possible next words.
 func completing(args []string) bool {
 	return len(args) > 0 && args[len(args)-1] == "--generate-bash-completion"
+}
+
+// complete prints what may follow: subcommands and flags.
+func (c *Command) complete(uc *ufcli.Context) {
+	for _, sub := range c.Commands {
+		_, _ = fmt.Fprintln(uc.App.Writer, sub.Name)
+	}
+	ufcli.DefaultAppComplete(uc)
+}
+
+// commandsHelp is the part of --help that lists subcommands, if there are any.
+func (c *Command) commandsHelp() string {
+	if len(c.Commands) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	text.WriteString("commands (each has a --help of its own):\n")
+	for _, sub := range c.Commands {
+		fmt.Fprintf(&text, "  %-40s %s\n", strings.TrimSpace(c.Name+" "+sub.Name+" "+sub.ArgsUsage), sub.Usage)
+	}
+	return text.String() + "\n"
 }
 
 const commonHelp = `Every flag can also be set by the environment variable AGENTMILL_<FLAG> (--max-errors by

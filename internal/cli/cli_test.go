@@ -238,6 +238,53 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 }
 
+// family is a probe with the subcommand `probe ask`.
+func family(main, ask *probe) *Command {
+	c, sub := main.command(), ask.command()
+	sub.Name, sub.Usage, sub.ArgsUsage = "ask", "ask it", "WORD ..."
+	sub.Flags = append(sub.Flags, &ufcli.StringFlag{Name: "inbox"})
+	c.Commands = []*Command{sub}
+	return c
+}
+
+func TestSubcommand(t *testing.T) {
+	t.Setenv("AGENTMILL_MAX_ERRORS", "5")
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		want string // standard output, then standard error
+	}{
+		{"named first", []string{"ask", "a", "--gate", "2", "--inbox", "x"}, 0, `out=- gate=2 n=5 strict=false in=[] args=["a"]`},
+		{"not first is an argument", []string{"a", "ask"}, 0, `out=- gate=0 n=5 strict=false in=[] args=["a" "ask"]`},
+		{"a path is an argument", []string{"./ask"}, 0, `out=- gate=0 n=5 strict=false in=[] args=["./ask"]`},
+		{"its flags are not the program's", []string{"--inbox", "x"}, 2, "probe: error: unknown flag --inbox\nprobe: hint: --help lists all flags; write -- before a file name that begins with -\n"},
+		{"errors bear its name", []string{"ask", "--gate", "x"}, 2, "probe ask: error: --gate \"x\": want a number\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out, talk bytes.Buffer
+			code := Execute(t.Context(), family(&probe{}, &probe{}), tt.args, strings.NewReader(""), &out, &talk)
+			if got := out.String() + talk.String(); code != tt.code || got != tt.want {
+				t.Errorf("code %d, want %d\ngot  %s\nwant %s", code, tt.code, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSubcommandHelp(t *testing.T) {
+	for _, tt := range []struct{ args, want string }{
+		{"--help", "probe ask WORD ..."},
+		{"ask --help", "usage: probe ask [flags] WORD ..."},
+		{"--generate-bash-completion", "ask\n"},
+	} {
+		var out bytes.Buffer
+		code := Execute(t.Context(), family(&probe{}, &probe{}), strings.Fields(tt.args), strings.NewReader(""), &out, &out)
+		if code != 0 || !strings.Contains(out.String(), tt.want) {
+			t.Errorf("%s: code %d, lacks %q:\n%s", tt.args, code, tt.want, out.String())
+		}
+	}
+}
+
 func TestProfiles(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{"cpuprofile", "memprofile", "trace"}
