@@ -76,7 +76,7 @@ func flags(c *train.Config) []ufcli.Flag {
 	return []ufcli.Flag{
 		&ufcli.StringFlag{Name: "method", Value: "grpo", Usage: "`NAME` of the method: grpo or sft", Destination: &c.Method},
 		&ufcli.StringFlag{Name: "advantage", Value: "rloo", Usage: "grpo: how a group's rewards become advantages, by `NAME`: rloo, grpo, grpo-sample, drgrpo or maxrl", Destination: &c.Advantage},
-		&ufcli.StringFlag{Name: "filter", Value: "correct", Usage: "sft: `WHICH` rows to train on: correct (where there is a verdict) or all", Destination: &c.Filter},
+		&ufcli.StringFlag{Name: "filter", Usage: "sft: train on the rows for which `CONDITION` holds, such as 'correct && turns <= 4', or on all", DefaultText: "correct", Destination: &c.Filter},
 		&ufcli.StringFlag{Name: "cut", Value: "mask", Usage: "`WHAT` to do with rows that ran into a token limit: mask or train", Destination: &c.Cut},
 		&ufcli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "sft 2e-4; grpo 2e-5, with adapters 2e-4", Destination: &c.LR, Action: cli.Positive("lr")},
 		&ufcli.StringFlag{Name: "schedule", Usage: "`NAME` of the schedule: constant, or linear (decay to a tenth)", DefaultText: "sft linear, grpo constant", Destination: &c.Schedule},
@@ -133,8 +133,8 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 }
 
 func summary(cfg train.Config, st train.Stats) string {
-	head := fmt.Sprintf("read %d rows, trained on %d (%d failed, %d cut, %d filtered, %d without a reward)",
-		st.Read, st.Rows, st.Failed, st.Cut, st.Filtered, st.Credit.NoReward)
+	head := fmt.Sprintf("read %d rows, trained on %d (%d failed, %d cut, %d filtered, %d without a verdict or reward)",
+		st.Read, st.Rows, st.Failed, st.Cut, st.Filtered, st.Unjudged+st.Credit.NoReward)
 	if cfg.Method == "grpo" {
 		head += fmt.Sprintf("; groups: %d with a signal, %d with equal rewards, %d of one attempt", st.Credit.Groups, st.Credit.Flat, st.Credit.Singletons)
 	}

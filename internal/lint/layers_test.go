@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"internal/progress"},
 	{"internal/cli", "internal/journal"},
 	// vocabulary: types that flow, and pure functions over text and numbers
-	{"internal/chat", "internal/mail", "internal/question", "internal/stats", "internal/extract", "internal/keyword", "internal/match", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer"},
+	{"internal/condition", "internal/chat", "internal/mail", "internal/question", "internal/stats", "internal/extract", "internal/keyword", "internal/match", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer"},
 	// records and contracts
 	{"internal/traj", "internal/chatml", "internal/mailstore", "internal/mailbox", "internal/samplemail"},
 	{"internal/dataset", "internal/env", "internal/toolformat", "internal/reward", "internal/device/cpu/ref"},

@@ -31,7 +31,9 @@ func (s *stage) imitated() (samples []sample) {
 	for i := range s.rows {
 		switch r := &s.rows[i]; {
 		case r.failed:
-		case s.cfg.Filter == "correct" && !r.correct:
+		case r.choice == unjudged:
+			s.stats.Unjudged++
+		case r.choice == passedOver:
 			s.stats.Filtered++
 		case r.cut && s.cfg.Cut == "mask":
 			s.stats.Cut++

@@ -26,7 +26,7 @@ type row struct {
 	model.Sample
 	id      string
 	credit  rl.Row
-	correct bool // or without a verdict
+	choice  choice
 	failed  bool
 	cut     bool
 	invTemp float32   // 1/temperature of sampling
@@ -98,8 +98,7 @@ func (a *admission) fresh() []string {
 func (a *admission) row(rec *traj.Scored) (row, error) {
 	r := row{
 		id: rec.ID, failed: rec.Failure != nil, cut: wasCut(&rec.Trajectory), options: rec.EnvOptions,
-		correct: rec.Verdict == nil || rec.Verdict.Correct,
-		credit:  rl.Row{ID: rec.ID, Group: rec.Group, Attempt: rec.Attempt, Reward: rec.Reward},
+		credit: rl.Row{ID: rec.ID, Group: rec.Group, Attempt: rec.Attempt, Reward: rec.Reward},
 	}
 	switch {
 	case rec.Question.Split != question.Train:
@@ -108,6 +107,10 @@ func (a *admission) row(rec *traj.Scored) (row, error) {
 		return r, dataset.Badf("policy.oracle", "is %q: rows with such help are not trained on", rec.Policy.Oracle)
 	case r.failed:
 		return r, nil
+	}
+	var err error
+	if r.choice, err = a.filter.choose(rec); err != nil {
+		return r, dataset.Badf("question", "of row %s: --filter %v", rec.ID, err)
 	}
 	if a.cfg.Method == "grpo" {
 		if err := a.playedByParent(rec); err != nil {

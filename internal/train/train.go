@@ -42,7 +42,7 @@ type Config struct {
 
 	Method    string // grpo or sft
 	Advantage string // grpo: an estimator of package rl
-	Filter    string // sft: correct (where there is a verdict) or all
+	Filter    string // sft: a condition on rows, or All; "": correct
 	Cut       string // rows that ran into a limit: mask or train
 
 	LR             float64 // 0: by method
@@ -74,7 +74,8 @@ type Config struct {
 type Stats struct {
 	dataset.Stats
 	Rows     int // trained on
-	Filtered int // not correct (sft), or at their group's mean (grpo)
+	Filtered int // passed over by the filter (sft), or at their group's mean (grpo)
+	Unjudged int // without the verdict that the filter asks for
 	Failed   int // attempts that failed
 	Cut      int // masked because a limit cut them
 	Credit   rl.Report
@@ -94,6 +95,7 @@ var ErrNoSignal = errors.New("no signal")
 type stage struct {
 	cfg    Config
 	parent *checkpoint.Policy
+	filter filter
 	stats  Stats
 	rows   []row
 	data   []checkpoint.DataFile
@@ -114,6 +116,9 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 		return Stats{}, fmt.Errorf("--lora-rank %d: want at most %d, the width of %s", cfg.LoRARank, width, cfg.Policy)
 	}
 	s := &stage{cfg: cfg, parent: parent}
+	if s.filter, err = parseFilter(cfg.Filter); err != nil {
+		return Stats{}, err
+	}
 	if err := s.read(ctx); err != nil {
 		return s.stats, err
 	}
@@ -165,6 +170,9 @@ func (c Config) withDefaults() Config {
 			c.LR = 2e-4
 		}
 	}
+	if c.Filter == "" && sft {
+		c.Filter = "correct"
+	}
 	if c.Schedule == "" {
 		c.Schedule = "constant"
 		if sft {
@@ -193,7 +201,6 @@ func (c Config) Check() error {
 		allowed     []string
 	}{
 		{"method", c.Method, []string{"grpo", "sft"}},
-		{"filter", c.Filter, []string{"correct", "all"}},
 		{"cut", c.Cut, []string{"mask", "train"}},
 		{"advantage", c.Advantage, rl.EstimatorNames()},
 	} {
@@ -234,6 +241,12 @@ func (c Config) Check() error {
 	if c.Epochs > maxEpochs {
 		return fmt.Errorf("--epochs %d: want at most %d", c.Epochs, maxEpochs)
 	}
+	if _, err := parseFilter(c.Filter); err != nil {
+		return err
+	}
+	if c.Filter != "" && c.Method == "grpo" {
+		return fmt.Errorf("--filter %q: want it with --method sft alone; a group that lost rows by their reward has another mean", c.Filter)
+	}
 	if c.Policy == "" || c.Out == "" {
 		return errors.New("--policy and --out are needed: the parent's folder and the child's")
 	}
@@ -263,6 +276,6 @@ func (s *stage) warn() {
 // whyNothing says where all rows have gone.
 func (s *stage) whyNothing() string {
 	c := s.stats.Credit
-	return fmt.Sprintf("%d rows: %d failed, %d without a reward, %d cut, %d filtered; groups: %d with equal rewards, %d of one attempt",
-		len(s.rows), s.stats.Failed, c.NoReward, s.stats.Cut, s.stats.Filtered, c.Flat, c.Singletons)
+	return fmt.Sprintf("%d rows: %d failed, %d without a reward, %d cut, %d without the verdict that --filter asks for, %d filtered; groups: %d with equal rewards, %d of one attempt",
+		len(s.rows), s.stats.Failed, c.NoReward, s.stats.Cut, s.stats.Unjudged, s.stats.Filtered, c.Flat, c.Singletons)
 }

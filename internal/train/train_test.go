@@ -76,7 +76,7 @@ func (b *bench) config(t *testing.T, method, out string, rows []traj.Scored) Con
 	}
 	return Config{
 		Source: dataset.Source{Stdin: &in}, Policy: b.parent, Out: filepath.Join(b.dir, out),
-		Method: method, Advantage: "rloo", Filter: "correct", Cut: "mask",
+		Method: method, Advantage: "rloo", Cut: "mask",
 		Warmup: 0, Epochs: 1, TokensPerBatch: 300, Seed: 7, Optimizer: optim.Default(),
 		Backend: backend, NewModel: llama.New, Clock: clock.FixedAt(time.Unix(0, 0)),
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -427,13 +427,18 @@ func TestWhichRows(t *testing.T) {
 	failed.Stop, failed.Failure, failed.Messages = traj.Failed, &traj.Failure{Boundary: "env"}, nil
 	unjudged.Verdict = nil
 	st := run(t, b.config(t, "sft", "child", []traj.Scored{wrong, cut, failed, unjudged}))
-	if st.Rows != 1 || st.Filtered != 1 || st.Cut != 1 || st.Failed != 1 {
+	if st.Rows != 0 || st.Filtered != 1 || st.Cut != 1 || st.Failed != 1 || st.Unjudged != 1 {
 		t.Errorf("sft: %+v", st)
 	}
 	all := b.config(t, "sft", "all", []traj.Scored{wrong, cut, failed, unjudged})
 	all.Filter, all.Cut = "all", "train"
 	if st := run(t, all); st.Rows != 3 || st.Failed != 1 {
 		t.Errorf("sft, all: %+v", st)
+	}
+	short := b.config(t, "sft", "short", []traj.Scored{expert(5)[4], wrong, cut, unjudged})
+	short.Filter = "!correct || kind == 'nowhere'"
+	if st := run(t, short); st.Rows != 1 || st.Unjudged != 1 || st.Filtered != 2 {
+		t.Errorf("sft, %s: %+v", short.Filter, st)
 	}
 	rows := b.played(1, 1, 0, -2, 7)
 	rows[2].Stop = traj.Length
@@ -452,6 +457,8 @@ func TestCheck(t *testing.T) {
 	}{
 		{"method", func(c *Config) { c.Method = "ppo" }, `--method "ppo": want one of [grpo sft]`},
 		{"advantage", func(c *Config) { c.Advantage = "grp" }, `--advantage "grp": want one of`},
+		{"filter", func(c *Config) { c.Filter = "corect" }, `--filter "corect": unknown name corect`},
+		{"filter of a group", func(c *Config) { c.Method, c.Filter = "grpo", "correct" }, `--filter "correct": want it with --method sft alone`},
 		{"epochs", func(c *Config) { c.Epochs = 0 }, `--epochs 0: want 1 or more`},
 		{"too many epochs", func(c *Config) { c.Epochs = 1 << 40 }, `--epochs 1099511627776: want at most 10000`},
 		{"save steps", func(c *Config) { c.SaveSteps = -1 }, `--save-steps -1: want 0 or more`},
