@@ -29,6 +29,7 @@ type options struct {
 	in, names, baselines  ufcli.StringSlice
 	table, json, markdown bool
 	run, report, title    string
+	need                  string
 	rollouts              int
 }
 
@@ -45,6 +46,7 @@ func command() *cli.Command {
 			&ufcli.StringSliceFlag{Name: "name", Usage: "read `NAME=FILE`: all its rows are policy NAME's (repeatable)", Destination: &o.names},
 			&ufcli.StringFlag{Name: "run", Usage: "read the scored-* files of the run in `FOLDER`", Destination: &o.run},
 			&ufcli.StringSliceFlag{Name: "baseline", Usage: "test every policy against policy `NAME`, paired by question (repeatable)", Destination: &o.baselines},
+			&ufcli.StringFlag{Name: "need", Usage: "say whether a baseline (without --baseline: any policy) meets `CONDITION`, such as 'accuracy.low >= 0.9', so that there is nothing to train", Destination: &o.need},
 			&ufcli.BoolFlag{Name: "table", Usage: "print a table (the default)", Destination: &o.table},
 			&ufcli.BoolFlag{Name: "json", Usage: "print JSON", Destination: &o.json},
 			&ufcli.BoolFlag{Name: "markdown", Usage: "print Markdown", Destination: &o.markdown},
@@ -70,6 +72,12 @@ func command() *cli.Command {
 func (o *options) resolve(cfg *eval.Config, env *cli.Env) error {
 	if o.table && (o.json || o.markdown) || o.json && o.markdown {
 		return cli.Usagef("--table, --json and --markdown: want one of them")
+	}
+	if o.need != "" {
+		var err error
+		if cfg.Need, err = eval.ParseNeed(o.need); err != nil {
+			return cli.Usagef("--need %w", err)
+		}
 	}
 	for _, s := range o.names.Value() {
 		in, err := eval.ParseName(s)

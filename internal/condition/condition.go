@@ -44,12 +44,16 @@ func (c *Condition[T]) Holds(x T) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("%q: %s", c.text, firstLine(err))
 	}
-	return out.(bool), nil // by AsBool
+	holds, ok := out.(bool)
+	if !ok {
+		return false, fmt.Errorf("%q: is %v, want true or false", c.text, out)
+	}
+	return holds, nil
 }
 
 // Names reports whether the condition speaks of one of these fields.
-func (c *Condition[T]) Names(any ...string) bool {
-	return slices.ContainsFunc(any, func(name string) bool { return slices.Contains(c.names, name) })
+func (c *Condition[T]) Names(some ...string) bool {
+	return slices.ContainsFunc(some, func(name string) bool { return slices.Contains(c.names, name) })
 }
 
 // String is the condition as it was typed.

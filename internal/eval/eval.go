@@ -29,6 +29,7 @@ type Config struct {
 	Inputs    []Input // none: standard input
 	Source    dataset.Source
 	Baselines []string
+	Need      *Need   // what makes training unnecessary; nil: not asked
 	Training  []Input // scored rows of training steps, in order, for the curve
 }
 
@@ -40,6 +41,7 @@ type Result struct {
 	Bad       int       `json:"bad_records"`
 	Policies  []*Policy `json:"policies"`
 	Gains     []Gain    `json:"gains"`
+	Need      *Met      `json:"need,omitempty"`
 	Training  []Step    `json:"training,omitempty"`
 	Notes     []string  `json:"notes"`
 
@@ -63,6 +65,11 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	}
 	if err := res.compare(sets, common, cfg.Baselines); err != nil {
 		return nil, err
+	}
+	if cfg.Need != nil {
+		if err := res.meet(cfg.Need, cfg.Baselines); err != nil {
+			return nil, err
+		}
 	}
 	if res.Training, err = training(ctx, cfg); err != nil {
 		return nil, err
@@ -100,6 +107,9 @@ func (r *Result) shared(sets []*set) map[string]bool {
 
 // note says in words what a reader of the numbers must know.
 func (r *Result) note(sets []*set) {
+	if r.Need != nil {
+		r.Notes = append(r.Notes, r.Need.String())
+	}
 	switch {
 	case r.Questions == 0:
 		r.Notes = append(r.Notes, "The policies share no question: each is measured on its own questions, and nothing is compared.")

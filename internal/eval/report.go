@@ -62,28 +62,6 @@ func (r *Result) HTML(w io.Writer, dress Page) error {
 	return nil
 }
 
-// lead is the report in a sentence or two: the best policy, and what it gained.
-func (r *Result) lead() string {
-	best := slices.MaxFunc(r.Policies, func(a, b *Policy) int { return cmp.Compare(a.Accuracy.Value, b.Accuracy.Value) })
-	s := fmt.Sprintf("%s answers %s %% of %s right", best.Name, percent(best.Accuracy.Value), plural(r.clusters(), "question"))
-	if i := best.Accuracy.Interval; i != nil {
-		s += fmt.Sprintf(" (95 %%: %s to %s)", percent(i.Lo), percent(i.Hi))
-	}
-	for _, g := range r.Gains {
-		if g.Policy == best.Name {
-			return s + fmt.Sprintf(", %s points against %s (p %s).", minus("%+.1f", 100*g.Accuracy.Value), g.Baseline, equals(g.P))
-		}
-	}
-	return s + "."
-}
-
-func equals(p float64) string {
-	if s := pValue(p); strings.HasPrefix(s, "<") {
-		return s
-	}
-	return "= " + pValue(p)
-}
-
 // htmlGrid is a grid with its anchor.
 type htmlGrid struct {
 	Title string
