@@ -16,6 +16,8 @@ import (
 	"agentmill/internal/infer"
 	"agentmill/internal/model"
 	"agentmill/internal/model/llama"
+	"agentmill/internal/model/qwen2"
+	"agentmill/internal/model/qwen3"
 	"agentmill/internal/traj"
 )
 
@@ -27,6 +29,8 @@ func (e *UnknownError) Error() string { return fmt.Sprintf("%s %q: want %s", e.W
 // families maps config.json's model_type to what builds it.
 var families = map[string]func(model.Config, device.Backend, model.Source, model.Options) (model.Model, error){
 	"llama": llama.New,
+	"qwen2": qwen2.New,
+	"qwen3": qwen3.New,
 }
 
 // NewModel builds the model that cfg describes from the tensors of src.

@@ -70,9 +70,6 @@ func ggufConfig(w *ggufWeights) (c model.Config, err error) {
 	if !ok {
 		return c, fmt.Errorf("general.architecture is %q: want llama, qwen2 or qwen3", arch)
 	}
-	if s, err := meta.String(arch + ".rope.scaling.type"); err == nil && s != "none" {
-		return c, fmt.Errorf("%s.rope.scaling.type is %q: scaled rotations are not supported", arch, s)
-	}
 	c = model.Config{
 		Architectures: []string{known.class}, ModelType: arch, HiddenAct: "silu", TorchDType: "bfloat16",
 		TieWordEmbeddings: !w.has("output.weight"), AttentionBias: arch == "llama" && w.has("blk.0.attn_q.bias"),
@@ -136,6 +133,12 @@ func ggufNumbers(w *ggufWeights, arch string, c *model.Config) error {
 	if c.HeadDim == 0 && c.NumAttentionHeads > 0 {
 		c.HeadDim = c.HiddenSize / c.NumAttentionHeads
 	}
+	if err := c.Check(); err != nil {
+		return err
+	}
+	if err := ggufRope(w, arch, c); err != nil {
+		return err
+	}
 	return c.Check()
 }
 
@@ -187,6 +190,9 @@ func (w *ggufWeights) layout(c model.Config) error {
 	w.names, w.rotary = map[string]string{}, map[string]int{}
 	permuted := architectures[c.ModelType].permuted
 	for _, theirs := range w.File.Names() {
+		if theirs == ropeFreqs {
+			continue // it is in the configuration
+		}
 		ours := publishedName(theirs)
 		if other, ok := w.names[ours]; ok {
 			return fmt.Errorf("tensor %q: is the same as %q", theirs, other)

@@ -60,18 +60,57 @@ func TestGGUF(t *testing.T) {
 	if !strings.Contains(p.ChatTemplate(), "<|im_start|>") {
 		t.Errorf("chat template is %q", p.ChatTemplate())
 	}
-	published, err := safetensors.Open(filepath.Join(ggufDir, "want.safetensors"))
+	checkPublished(t, p, 1)
+}
+
+// checkPublished compares p with want.safetensors beside it, which lacks the
+// large tensors.
+func checkPublished(t *testing.T, p *checkpoint.Policy, large int) {
+	t.Helper()
+	published, err := safetensors.Open(filepath.Join(p.Dir, "want.safetensors"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer published.Close()
-	if got, want := len(p.Names()), len(published.Names())+1; got != want {
+	if got, want := len(p.Names()), len(published.Names())+large; got != want {
 		t.Errorf("%d tensors, want %d", got, want)
 	}
 	for _, name := range published.Names() {
 		if d := cmp.Diff(values(t, published, name), values(t, p, name)); d != "" {
 			t.Errorf("%s (-want +got):\n%.300s", name, d)
 		}
+	}
+}
+
+// TestGGUFFamilies: what each family's file holds besides.
+func TestGGUFFamilies(t *testing.T) {
+	for _, tt := range []struct {
+		dir    string
+		large  int
+		change func(c *model.Config)
+	}{
+		{"gguf-llama3", 2, func(c *model.Config) {
+			c.ModelType, c.Architectures, c.AttentionBias, c.TieWordEmbeddings = "llama", []string{"LlamaForCausalLM"}, true, false
+			c.RopeTheta = 500000
+			c.RopeScaling = &model.RopeScaling{Type: "llama3", Factor: 32, LowFreqFactor: 1, HighFreqFactor: 4, OriginalMaxPositions: 8192}
+		}},
+		{"gguf-qwen2", 2, func(c *model.Config) {
+			c.ModelType, c.Architectures, c.TieWordEmbeddings = "qwen2", []string{"Qwen2ForCausalLM"}, false
+		}},
+		{"gguf-qwen3", 1, func(c *model.Config) {
+			c.ModelType, c.Architectures, c.HeadDim = "qwen3", []string{"Qwen3ForCausalLM"}, 16
+		}},
+	} {
+		t.Run(tt.dir, func(t *testing.T) {
+			p := open(t, filepath.Join("testdata", tt.dir))
+			want := open(t, ggufDir).Config
+			want.NumHiddenLayers = 1
+			tt.change(&want)
+			if d := cmp.Diff(want, p.Config); d != "" {
+				t.Errorf("config (-want +got):\n%s", d)
+			}
+			checkPublished(t, p, tt.large)
+		})
 	}
 }
 
@@ -200,6 +239,7 @@ func TestGGUFRefuses(t *testing.T) {
 		{"another tokenizer", "gpt2", "t5xx", `tokenizer.ggml.model is "t5xx"`},
 		{"another split", "smollm", "smolxx", `tokenizer.ggml.pre is "smolxx"`},
 		{"a merge of no tokens", "c o", "c\x01o", "tokenizer.ggml.merges"},
+		{"heads that are rotated in part", "llama.rope.dimension_count\x04\x00\x00\x00\x08", "llama.rope.dimension_count\x04\x00\x00\x00\x04", "llama.rope.dimension_count is 4: want the size of a head, 8"},
 		{"no embedding", "token_embd.weight", "token_emby.weight", "token_embd.weight"},
 		{"two of one name", "blk.1.ffn_up.weight", "blk.0.ffn_up.weight", `tensor "blk.0.ffn_up.weight": occurs twice`},
 	} {

@@ -18,6 +18,7 @@ import (
 	"agentmill/internal/device/cpu"
 	"agentmill/internal/infer"
 	"agentmill/internal/model"
+	"agentmill/internal/model/decoder"
 	"agentmill/internal/model/llama"
 	"agentmill/internal/traj"
 )
@@ -71,7 +72,7 @@ func start(t *testing.T, change func(*infer.Config)) *infer.Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := llama.New(config(), backend, llama.Random(config(), 3), model.Options{})
+	m, err := llama.New(config(), backend, decoder.Random(config(), llama.Design(config()), 3), model.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

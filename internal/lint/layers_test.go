@@ -30,7 +30,8 @@ var layers = [][]string{
 	// implementations and engines
 	{"internal/agent", "internal/device/devicetest", "internal/env/envtest", "internal/nn"},
 	{"internal/device/cpu", "internal/env/email", "internal/model", "internal/heuristic", "internal/openai", "internal/rl"},
-	{"internal/env/email/emailtest", "internal/model/llama", "internal/model/modeltest", "internal/optim"},
+	{"internal/env/email/emailtest", "internal/model/decoder", "internal/model/modeltest", "internal/optim"},
+	{"internal/model/llama", "internal/model/qwen2", "internal/model/qwen3"},
 	{"internal/checkpoint", "internal/infer"},
 	{"internal/checkpoint/tinypolicy"},
 	// stages: one a command, never each other

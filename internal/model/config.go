@@ -32,7 +32,7 @@ type Config struct {
 	MaxPositionEmbeddings int             `json:"max_position_embeddings"`
 	RMSNormEps            float64         `json:"rms_norm_eps"`
 	RopeTheta             float64         `json:"rope_theta"`
-	RopeScaling           json.RawMessage `json:"rope_scaling,omitempty"`
+	RopeScaling           *RopeScaling    `json:"rope_scaling,omitempty"`
 	HiddenAct             string          `json:"hidden_act"`
 	AttentionBias         bool            `json:"attention_bias"`
 	MLPBias               bool            `json:"mlp_bias"`
@@ -46,33 +46,57 @@ type Config struct {
 // ParseConfig reads a config.json, fills in what it may leave out, and checks it.
 func ParseConfig(data []byte) (Config, error) {
 	var c Config
-	// Newer files hold the rotation in an object of its own.
-	var newer struct {
-		RopeParameters *struct {
-			RopeTheta float64 `json:"rope_theta"`
-			RopeType  string  `json:"rope_type"`
-		} `json:"rope_parameters"`
-	}
-	if err := jsonl.Unmarshal(data, &c); err != nil {
-		return c, fmt.Errorf("read config.json: %w", err)
-	}
-	if err := jsonl.Unmarshal(data, &newer); err != nil {
-		return c, fmt.Errorf("read config.json: %w", err)
-	}
-	if r := newer.RopeParameters; r != nil {
-		if r.RopeType != "" && r.RopeType != "default" {
-			return c, fmt.Errorf("config.json: rope_type is %q: want \"default\"", r.RopeType)
+	var x excluded
+	var rope newerRope
+	for _, part := range []any{&c, &x, &rope} {
+		if err := jsonl.Unmarshal(data, part); err != nil {
+			return c, fmt.Errorf("read config.json: %w", err)
 		}
-		c.RopeTheta = r.RopeTheta
 	}
+	c.fillRope(rope)
 	c.fill()
-	return c, c.Check()
+	if err := c.Check(); err != nil {
+		return c, err
+	}
+	return c, x.check(c)
+}
+
+// excluded are fields of config.json that ask for what no family here does.
+type excluded struct {
+	Quantization *struct {
+		Method string `json:"quant_method"`
+	} `json:"quantization_config"`
+	UseWindow     bool     `json:"use_sliding_window"`
+	Window        *int     `json:"sliding_window"`
+	LayerTypes    []string `json:"layer_types"`
+	PartialRotary *float64 `json:"partial_rotary_factor"`
+}
+
+func (x *excluded) check(c Config) error {
+	if x.Quantization != nil {
+		return fmt.Errorf("config.json: quantization_config is of method %q: want weights in f32, f16 or bf16, or a GGUF file", x.Quantization.Method)
+	}
+	if x.UseWindow && x.Window != nil && *x.Window < c.MaxPositionEmbeddings {
+		return fmt.Errorf("config.json: use_sliding_window is true with %d of %d positions: want false", *x.Window, c.MaxPositionEmbeddings)
+	}
+	for i, kind := range x.LayerTypes {
+		if kind != "full_attention" {
+			return fmt.Errorf("config.json: layer_types: layer %d is %q: want \"full_attention\"", i, kind)
+		}
+	}
+	if p := x.PartialRotary; p != nil && *p != 1 {
+		return fmt.Errorf("config.json: partial_rotary_factor is %v: want 1", *p)
+	}
+	return nil
 }
 
 // fill sets what config.json may leave out to the published defaults.
 func (c *Config) fill() {
 	if c.NumKeyValueHeads == 0 {
 		c.NumKeyValueHeads = c.NumAttentionHeads
+	}
+	if c.HeadDim == 0 && c.ModelType == "qwen3" {
+		c.HeadDim = 128
 	}
 	if c.HeadDim == 0 && c.NumAttentionHeads > 0 {
 		c.HeadDim = c.HiddenSize / c.NumAttentionHeads
@@ -118,17 +142,9 @@ func (c *Config) Check() error {
 		return fmt.Errorf("config.json: rms_norm_eps is %v: want at least 0", c.RMSNormEps)
 	case !(c.RopeTheta > 0) || math.IsInf(c.RopeTheta, 0):
 		return fmt.Errorf("config.json: rope_theta is %v: want a positive number", c.RopeTheta)
-	case len(c.RopeScaling) > 0 && string(c.RopeScaling) != "null":
-		return fmt.Errorf("config.json: rope_scaling is %s: want null", c.RopeScaling)
+	}
+	if err := c.RopeScaling.check(); err != nil {
+		return fmt.Errorf("config.json: %w", err)
 	}
 	return nil
-}
-
-// RopeFreq returns the angle a position of each of the HeadDim/2 pairs.
-func (c *Config) RopeFreq() []float64 {
-	freq := make([]float64, c.HeadDim/2)
-	for i := range freq {
-		freq[i] = math.Pow(c.RopeTheta, -2*float64(i)/float64(c.HeadDim))
-	}
-	return freq
 }

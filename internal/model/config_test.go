@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 
 	"agentmill/internal/device"
 	"agentmill/internal/model"
+	"agentmill/internal/numtest"
 )
 
 const smallest = `"model_type":"llama","vocab_size":8,"hidden_size":4,"intermediate_size":6,"num_hidden_layers":1,"num_attention_heads":2,"max_position_embeddings":16`
@@ -33,6 +35,51 @@ func TestParseConfig(t *testing.T) {
 	}
 }
 
+// TestRopeScaling reads what Llama 3.2 publishes, in the older and the newer way,
+// and checks the first, a middle and the last frequency, by hand.
+func TestRopeScaling(t *testing.T) {
+	const size = `"model_type":"llama","vocab_size":8,"hidden_size":128,"intermediate_size":6,"num_hidden_layers":1,"num_attention_heads":2,"max_position_embeddings":131072`
+	const scaling = `"factor":32,"high_freq_factor":4,"low_freq_factor":1,"original_max_position_embeddings":8192,"rope_type":"llama3"`
+	for _, text := range []string{
+		`{` + size + `,"rope_theta":5e5,"rope_scaling":{` + scaling + `}}`,
+		`{` + size + `,"rope_parameters":{"rope_theta":5e5,` + scaling + `}}`,
+	} {
+		c, err := model.ParseConfig([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		freq := c.RopeFreq()
+		plain := func(i int) float64 { return math.Pow(5e5, -float64(i)/32) }
+		turns := 8192 * plain(16) / (2 * math.Pi) // 1.84: between 1 and 4
+		mix := (turns - 1) / 3
+		want := []float64{1, plain(16) * (mix + (1-mix)/32), plain(31) / 32}
+		numtest.Close(t, "frequencies", []float64{freq[0], freq[16], freq[31]}, want, numtest.Tol{Rel: 1e-12})
+	}
+	c, err := model.ParseConfig([]byte(`{` + smallest + `,"rope_theta":16,"rope_scaling":{"type":"linear","factor":2}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	numtest.Close(t, "linear", c.RopeFreq(), []float64{0.5}, numtest.Tol{})
+}
+
+// FuzzParseConfig: whatever it accepts has frequencies for every pair, all finite.
+func FuzzParseConfig(f *testing.F) {
+	f.Add([]byte(`{` + smallest + `}`))
+	f.Add([]byte(`{` + smallest + `,"rope_scaling":{"type":"linear","factor":2}}`))
+	f.Add([]byte(`{` + smallest + `,"rope_parameters":{"rope_theta":5e5,"rope_type":"llama3","factor":8,"low_freq_factor":1,"high_freq_factor":4,"original_max_position_embeddings":8}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := model.ParseConfig(data)
+		if err != nil || c.HeadDim > 1<<12 {
+			return
+		}
+		for i, v := range c.RopeFreq() {
+			if !(v >= 0) || math.IsInf(v, 0) {
+				t.Errorf("frequency %d is %v", i, v)
+			}
+		}
+	})
+}
+
 func TestParseConfigRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, json, want string }{
 		{"not JSON", `{`, "read config.json"},
@@ -40,8 +87,15 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"heads do not divide", `{` + smallest + `,"num_key_value_heads":3}`, "want a multiple"},
 		{"odd head", `{` + smallest + `,"head_dim":3}`, "head_dim is 3: want an even number"},
 		{"another activation", `{` + smallest + `,"hidden_act":"gelu"}`, `hidden_act is "gelu": want "silu"`},
-		{"scaled rotation", `{` + smallest + `,"rope_scaling":{"rope_type":"yarn"}}`, "rope_scaling is"},
-		{"scaled rotation, newer files", `{` + smallest + `,"rope_parameters":{"rope_theta":1,"rope_type":"llama3"}}`, `rope_type is "llama3"`},
+		{"another scaling", `{` + smallest + `,"rope_scaling":{"rope_type":"yarn"}}`, `rope_scaling: rope_type is "yarn": want "default", "linear" or "llama3"`},
+		{"another scaling, by its older name", `{` + smallest + `,"rope_scaling":{"type":"dynamic","factor":2}}`, `rope_type is "dynamic"`},
+		{"scaling without numbers, newer files", `{` + smallest + `,"rope_parameters":{"rope_theta":1,"rope_type":"llama3"}}`, "rope_scaling: factor is 0, low_freq_factor 0"},
+		{"scaling by nothing", `{` + smallest + `,"rope_scaling":{"type":"linear"}}`, "rope_scaling: factor is 0"},
+		{"scaling that is no object", `{` + smallest + `,"rope_scaling":7}`, "rope_scaling"},
+		{"quantised weights", `{` + smallest + `,"quantization_config":{"quant_method":"gptq"}}`, `quantization_config is of method "gptq": want weights in f32`},
+		{"a window", `{` + smallest + `,"use_sliding_window":true,"sliding_window":8}`, "use_sliding_window is true with 8 of 16 positions"},
+		{"layers of other kinds", `{` + smallest + `,"layer_types":["full_attention","sliding_attention"]}`, `layer 1 is "sliding_attention"`},
+		{"half rotated heads", `{` + smallest + `,"partial_rotary_factor":0.5}`, "partial_rotary_factor is 0.5: want 1"},
 	} {
 		_, err := model.ParseConfig([]byte(tt.json))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

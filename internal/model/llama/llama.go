@@ -1,178 +1,23 @@
-// Package llama is the Llama family (Llama 2 and 3, SmolLM2 …), forward and
-// backward: a token's vector passes through blocks of causal grouped-query
-// attention with rotary positions and of a SwiGLU feed-forward, each behind an
-// RMSNorm and added to the vector; a last RMSNorm and the output matrix give
-// the logits.
+// Package llama is the Llama family: Llama 2 and 3, SmolLM2 and others.
+//
+// It is the plain decoder: RMSNorm, grouped-query attention with rotary
+// positions, SwiGLU. Llama 3.1 and later stretch the rotation for long contexts
+// (model.RopeScaling). Some descendants have biases; their configuration says
+// so, for all four matrices of the attention or all three of the feed-forward.
 package llama
 
 import (
-	"fmt"
-
 	"agentmill/internal/device"
 	"agentmill/internal/model"
-	"agentmill/internal/nn"
+	"agentmill/internal/model/decoder"
 )
-
-// A Model is a model.Model of the Llama family.
-type Model struct {
-	cfg     model.Config
-	weights *model.Weights
-	embed   *nn.Embedding
-	blocks  []*block
-	head    *nn.Head
-	arena   *nn.Arena
-	freq    []float64
-	tape    *tape // of the last Forward that kept one
-}
 
 // New loads a model of the Llama family from src.
 func New(cfg model.Config, b device.Backend, src model.Source, o model.Options) (model.Model, error) {
-	w := model.NewWeights(b, src, o)
-	m := &Model{cfg: cfg, weights: w, arena: nn.NewArena(b), freq: cfg.RopeFreq()}
-	m.embed = w.Embedding("model.embed_tokens", cfg.VocabSize, cfg.HiddenSize)
-	for i := range cfg.NumHiddenLayers {
-		m.blocks = append(m.blocks, newBlock(w, cfg, i))
-	}
-	m.head = &nn.Head{Backend: b, Norm: w.Norm("model.norm", cfg.HiddenSize, cfg.RMSNormEps)}
-	if cfg.TieWordEmbeddings {
-		m.head.Linear = w.TiedHead("lm_head", m.embed)
-	} else {
-		m.head.Linear = w.Linear(cfg.HiddenSize, model.Part{Name: "lm_head", Out: cfg.VocabSize})
-	}
-	if err := w.Finish(); err != nil {
-		w.Close()
-		return nil, err
-	}
-	return m, nil
+	return decoder.New(cfg, Design(cfg), b, src, o)
 }
 
-// newBlock loads block i.
-func newBlock(w *model.Weights, cfg model.Config, i int) *block {
-	name := func(part string) string { return fmt.Sprintf("model.layers.%d.%s", i, part) }
-	part := func(n string, out int, bias bool) model.Part { return model.Part{Name: name(n), Out: out, Bias: bias} }
-	w.Ignore(name("self_attn.rotary_emb.inv_freq"))
-	q, kv := cfg.NumAttentionHeads*cfg.HeadDim, cfg.NumKeyValueHeads*cfg.HeadDim
-	c, f := cfg.HiddenSize, cfg.IntermediateSize
-	return &block{
-		layer:   i,
-		shape:   device.AttentionShape{Heads: cfg.NumAttentionHeads, KVHeads: cfg.NumKeyValueHeads, HeadDim: cfg.HeadDim},
-		attNorm: w.Norm(name("input_layernorm"), c, cfg.RMSNormEps),
-		qkv: w.Linear(c, part("self_attn.q_proj", q, cfg.AttentionBias),
-			part("self_attn.k_proj", kv, cfg.AttentionBias), part("self_attn.v_proj", kv, cfg.AttentionBias)),
-		o:       w.Linear(q, part("self_attn.o_proj", c, cfg.AttentionBias)),
-		ffnNorm: w.Norm(name("post_attention_layernorm"), c, cfg.RMSNormEps),
-		gateUp:  w.Linear(c, part("mlp.gate_proj", f, cfg.MLPBias), part("mlp.up_proj", f, cfg.MLPBias)),
-		down:    w.Linear(f, part("mlp.down_proj", c, cfg.MLPBias)),
-	}
-}
-
-// Config returns the model's configuration.
-func (m *Model) Config() model.Config { return m.cfg }
-
-// Weights returns the model's parameters.
-func (m *Model) Weights() *model.Weights { return m.weights }
-
-// Close frees the model's memory.
-func (m *Model) Close() {
-	m.arena.Close()
-	m.weights.Close()
-}
-
-// NewCache makes room for one sequence of up to capacity tokens.
-func (m *Model) NewCache(capacity int) device.Cache {
-	return m.weights.Backend.NewCache(m.cfg.NumHiddenLayers, capacity, m.blocks[0].shape)
-}
-
-// Logits returns the next-token logits of the batch's Rows.
-func (m *Model) Logits(b *model.Batch) device.Mat {
-	x := m.run(b, nil)
-	for _, s := range b.Seqs {
-		if s.Cache != nil {
-			s.Cache.Advance(s.Len)
-		}
-	}
-	return m.head.Logits(m.arena, x)
-}
-
-// A tape is what Backward needs of a Forward.
-type tape struct {
-	batch *model.Batch
-	attn  []attnActs
-	ffn   []ffnActs
-	head  *nn.HeadActs
-}
-
-// Forward computes the log-probability of each of the batch's Targets.
-func (m *Model) Forward(b *model.Batch, logp []float32, keep bool) {
-	m.tape = nil
-	if len(b.Rows) == 0 {
-		return
-	}
-	var t *tape
-	if keep {
-		t = &tape{batch: b, attn: make([]attnActs, len(m.blocks)), ffn: make([]ffnActs, len(m.blocks))}
-	}
-	x := m.run(b, t)
-	invTemp := b.InvTemp
-	if invTemp == 0 {
-		invTemp = 1
-	}
-	head := m.head.Forward(m.arena, logp, x, b.Targets, invTemp)
-	if keep {
-		t.head, m.tape = head, t
-	}
-}
-
-// run returns the last block's output for the batch's Rows. Nothing after the
-// last attention depends on other rows, so they end there.
-func (m *Model) run(b *model.Batch, t *tape) device.Mat {
-	m.arena.Reset()
-	p := m.pass(b, t != nil)
-	x := m.arena.Mat(len(b.IDs), m.cfg.HiddenSize)
-	m.embed.Forward(x, b.IDs)
-	for i, blk := range m.blocks {
-		mark := m.arena.Mark()
-		mid, attn := blk.attend(p, x)
-		last := i == len(m.blocks)-1
-		if last {
-			mid = p.pick(mid, b.Rows)
-		}
-		out, ffn := blk.feed(p, mid)
-		if p.keep {
-			t.attn[i], t.ffn[i] = attn, ffn
-		} else if !last { // out is x, changed in place
-			m.arena.Release(mark)
-		}
-		x = out
-	}
-	return x
-}
-
-// Backward adds the gradients of the last Forward that kept its tape.
-func (m *Model) Backward(dlogp []float32) {
-	t := m.tape
-	if t == nil {
-		return
-	}
-	p := m.pass(t.batch, true)
-	d := m.arena.Zeros(len(t.batch.Rows), m.cfg.HiddenSize)
-	dx := m.arena.Zeros(len(t.batch.IDs), m.cfg.HiddenSize)
-	m.head.Backward(m.arena, d, t.head, dlogp)
-	last := len(m.blocks) - 1
-	for i := last; i >= 0; i-- {
-		mark := m.arena.Mark()
-		m.blocks[i].feedBackward(p, d, &t.ffn[i])
-		if i == last {
-			p.EmbedGrad(dx, d, t.batch.Rows) // back to all rows
-			d = dx
-		}
-		m.blocks[i].attendBackward(p, d, &t.attn[i])
-		m.arena.Release(mark)
-	}
-	m.embed.Backward(dx, t.batch.IDs)
-	m.tape = nil
-}
-
-func (m *Model) pass(b *model.Batch, keep bool) *pass {
-	return &pass{Backend: m.weights.Backend, arena: m.arena, batch: b, freq: m.freq, keep: keep}
+// Design is what Llama's blocks have.
+func Design(cfg model.Config) decoder.Design {
+	return decoder.Design{QKVBias: cfg.AttentionBias, OutBias: cfg.AttentionBias, MLPBias: cfg.MLPBias}
 }

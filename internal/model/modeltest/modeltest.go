@@ -15,17 +15,26 @@ import (
 	"agentmill/internal/seed"
 )
 
+// New is what builds a family's model.
+type New = func(model.Config, device.Backend, model.Source, model.Options) (model.Model, error)
+
 // A Family is what the suite tests.
 type Family struct {
 	Config model.Config
 	Source model.MapSource // tensors of Config, random
-	New    func(model.Config, device.Backend, model.Source, model.Options) (model.Model, error)
-	// LogProb is a plain forward pass in float64, written from the paper: the
-	// log-probability of each trained token of one sample.
-	LogProb func(cfg model.Config, tensors map[string][]float64, s model.Sample) []float64
+	New    New
 
 	backend     device.Backend
 	differences map[string][]float64 // finite differences by name, once for all backends
+}
+
+// Tiny is a configuration small enough for finite differences.
+func Tiny(modelType string) model.Config {
+	return model.Config{
+		ModelType: modelType, VocabSize: 13, HiddenSize: 12, IntermediateSize: 10, NumHiddenLayers: 2,
+		NumAttentionHeads: 4, NumKeyValueHeads: 2, HeadDim: 4, MaxPositionEmbeddings: 32,
+		RMSNormEps: 1e-5, RopeTheta: 100, HiddenAct: "silu",
+	}
 }
 
 // Run runs the suite on each backend.
@@ -112,7 +121,7 @@ func (f Family) tensors() map[string][]float64 {
 func (f Family) loss(tensors map[string][]float64, samples []model.Sample) float64 {
 	var logp []float64
 	for _, s := range samples {
-		logp = append(logp, f.LogProb(f.Config, tensors, s)...)
+		logp = append(logp, logProb(f.Config, tensors, s)...)
 	}
 	sum := 0.0
 	for i, w := range weightsOf(len(logp)) {
@@ -151,7 +160,7 @@ func (f Family) testLogProbs(t *testing.T) {
 	m.Forward(b, got, false)
 	var want []float64
 	for _, s := range f.samples() {
-		want = append(want, f.LogProb(f.Config, f.tensors(), s)...)
+		want = append(want, logProb(f.Config, f.tensors(), s)...)
 	}
 	numtest.Close(t, "logp", widen(got), want, numtest.Tol{Abs: 2e-6, Rel: 2e-6})
 }

@@ -1,4 +1,4 @@
-package llama
+package decoder
 
 import (
 	"agentmill/internal/device"
@@ -22,6 +22,8 @@ type block struct {
 	shape   device.AttentionShape
 	attNorm *nn.Norm
 	qkv     *nn.Linear // q | k | v
+	qNorm   *nn.Norm   // over each head's q, and k; nil in most families
+	kNorm   *nn.Norm
 	o       *nn.Linear
 	ffnNorm *nn.Norm
 	gateUp  *nn.Linear // gate | up
@@ -32,6 +34,8 @@ type block struct {
 type attnActs struct {
 	in, normed   device.Mat // [T, C]
 	rstd         device.Buffer
+	raw          device.Mat // [T, (H+2K)·D], before qNorm and kNorm
+	headRstd     device.Buffer
 	qkv          device.Mat // [T, (H+2K)·D], q and k rotated
 	heads        device.Mat // [T, H·D]
 	lse          device.Buffer
@@ -43,7 +47,8 @@ func (b *block) attend(p *pass, x device.Mat) (device.Mat, attnActs) {
 	var s attnActs
 	s.in = x
 	s.normed, s.rstd = p.norm(b.attNorm, x)
-	s.qkv, s.qkvLow = p.linear(b.qkv, s.normed)
+	s.raw, s.qkvLow = p.linear(b.qkv, s.normed)
+	s.qkv, s.headRstd = p.normHeads(b, s.raw)
 	p.rope(s.qkv, b.shape, 1)
 	s.heads, s.lse = p.attention(b, s.qkv)
 	x, s.oLow = p.residual(b.o, x, s.heads)
@@ -58,6 +63,7 @@ func (b *block) attendBackward(p *pass, dx device.Mat, s *attnActs) {
 	dqkv := a.Mat(t, s.qkv.Cols)
 	p.AttentionGrad(dqkv, dheads, s.heads, s.lse, s.qkv, b.shape, p.batch.Seqs)
 	p.rope(dqkv, b.shape, -1)
+	dqkv = p.normHeadsBackward(b, dqkv, s)
 	dnormed := a.Zeros(t, dx.Cols)
 	b.qkv.Backward(a, dnormed, dqkv, s.normed, s.qkvLow)
 	b.attNorm.Backward(dx, dnormed, s.in, s.rstd)
