@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"net/url"
 	"strings"
 
 	ufcli "github.com/urfave/cli/v2"
@@ -18,14 +17,12 @@ import (
 const unset = math.MinInt32
 
 func (o *options) flags() []ufcli.Flag {
-	return []ufcli.Flag{
+	flags := []ufcli.Flag{
 		&ufcli.StringSliceFlag{Name: "in", Usage: "read questions from `FILE` (repeatable; - is standard input)", Destination: &o.in},
 		&ufcli.StringFlag{Name: "out", Usage: "write trajectories to `FILE` (.jsonl, .jsonl.gz, .jsonl.zst, .parquet)", Destination: &o.cfg.Out},
 		&ufcli.StringFlag{Name: "index", Usage: "the mailboxes: `FILE` that ingest --index wrote", Destination: &o.world.Index},
 		&ufcli.StringFlag{Name: "env", Value: "email", Usage: "`NAME` of the environment to play in", Destination: &o.world.Name},
 		&ufcli.StringFlag{Name: "policy", Usage: "expert, heuristic or a policy `FOLDER`", Destination: &o.policy.Name},
-		&ufcli.StringFlag{Name: "base-url", Usage: "play a model on the OpenAI-compatible server at `URL` (key: OPENAI_API_KEY)", Destination: &o.policy.Remote.BaseURL},
-		&ufcli.StringFlag{Name: "model", Usage: "`NAME` of the model on the server", Destination: &o.policy.Remote.Model},
 		&ufcli.StringFlag{Name: "base", Usage: "`FOLDER` that replaces the base of an adapter", Destination: &o.policy.Local.Base},
 		&ufcli.StringFlag{Name: "split", Usage: "play only questions of this `SPLIT`: train, val or test", Destination: &o.cfg.Split},
 		&ufcli.BoolFlag{Name: "shuffle", Usage: "play the questions in an order drawn from --seed, so that the first few are of many mailboxes", Destination: &o.cfg.Shuffle},
@@ -49,6 +46,7 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.StringFlag{Name: "ask", Usage: "answer one `QUESTION` at the terminal", Destination: &o.ask},
 		&ufcli.StringFlag{Name: "inbox", Usage: "the mailbox `ADDRESS` that --ask is about", Destination: &o.inbox},
 	}
+	return append(flags, o.llm.Flags("concurrency")...)
 }
 
 // check refuses contradictions and fills in what comes from the outside.
@@ -56,14 +54,10 @@ func (o *options) check(e *cli.Env) error {
 	switch {
 	case o.world.Index == "":
 		return cli.WithHint(cli.Usagef("--index is missing"), "ingest MAIL --index inbox.db writes one")
-	case o.policy.Name == "" && o.policy.Remote.BaseURL == "":
+	case o.policy.Name == "" && !o.llm.Wanted():
 		return cli.Usagef("--policy is missing: want expert, heuristic or a policy folder")
-	case o.policy.Name != "" && o.policy.Remote.BaseURL != "":
+	case o.policy.Name != "" && o.llm.Wanted():
 		return cli.Usagef("--policy %s and --base-url: want one of them", o.policy.Name)
-	case (o.policy.Remote.BaseURL == "") != (o.policy.Remote.Model == ""):
-		return cli.Usagef("--base-url and --model: want both or neither")
-	case o.policy.Remote.BaseURL != "" && !isWebAddress(o.policy.Remote.BaseURL):
-		return cli.Usagef("--base-url %q: want an address such as http://localhost:8000/v1", o.policy.Remote.BaseURL)
 	case (o.ask == "") != (o.inbox == ""):
 		return cli.Usagef("--ask and --inbox: want both or neither")
 	case o.ask != "" && len(e.Args)+len(o.in.Value()) > 0:
@@ -92,7 +86,7 @@ func (o *options) check(e *cli.Env) error {
 	if err := o.cfg.Check(); err != nil {
 		return cli.Usagef("%w", err)
 	}
-	o.policy.Remote.APIKey = e.Getenv("OPENAI_API_KEY")
+	o.llm.Concurrency = o.cfg.Concurrency
 	o.cfg.Questions.Paths, o.cfg.Questions.Stdin = append(o.in.Value(), e.Args...), e.Stdin
 	o.cfg.Questions.Report = func(err error) { e.Log.Warn(err.Error()) }
 	o.cfg.World = []string{o.world.Index}
@@ -102,11 +96,6 @@ func (o *options) check(e *cli.Env) error {
 	o.cfg.Stdout, o.cfg.Progress = e.Stdout, e.Progress
 	return cli.Apart(append([]string{o.world.Index}, o.cfg.Questions.Paths...), cli.Output{Flag: "out", Path: o.cfg.Out},
 		cli.Output{Flag: "journal", Path: o.cfg.JournalPath()}, cli.Output{Flag: "rejects", Path: o.cfg.Questions.Rejects})
-}
-
-func isWebAddress(s string) bool {
-	u, err := url.Parse(s)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 // leastTemperature is where float32 log-probabilities still have values.

@@ -41,6 +41,7 @@ type options struct {
 	in                ufcli.StringSlice
 	cfg               rollout.Config
 	policy            catalog.PolicyConfig
+	llm               catalog.LLM
 	world             catalog.EnvConfig
 	rules             rules
 	ask, inbox, shard string
@@ -94,7 +95,7 @@ func exit(st *rollout.Stats, err error) error {
 	case errors.Is(err, rollout.ErrUnreachable):
 		return cli.TryAgainf("%w", err)
 	case err != nil:
-		return err
+		return (*catalog.LLM)(nil).Exit(err)
 	case st.Failed() > 0:
 		return cli.Partialf("%d of %d attempts failed", st.Failed(), st.Rows)
 	case st.Bad > 0:
@@ -121,9 +122,21 @@ func (o *options) game(e *cli.Env) (*agent.Game, error) {
 	}
 	o.policy.Env, o.policy.Local.Clock = world, e.Clock
 	o.policy.Local.Sessions = o.cfg.Concurrency
-	player, err := catalog.OpenPolicy(o.policy)
+	player, err := o.player(e)
 	if err != nil {
 		return nil, errors.Join(err, world.Close())
 	}
 	return &agent.Game{Policy: player, Env: world, Sampling: o.sampling(), Seed: o.seed, Clock: e.Clock}, nil
+}
+
+// player opens who plays.
+func (o *options) player(e *cli.Env) (agent.Policy, error) {
+	if o.llm.Wanted() {
+		remote, err := o.llm.Open(e)
+		if err != nil {
+			return nil, err
+		}
+		o.policy.Remote = remote
+	}
+	return catalog.OpenPolicy(o.policy)
 }

@@ -30,6 +30,13 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// A StopError is a failure of a policy that ends the run, not an attempt alone.
+type StopError struct{ Err error }
+
+func (e *StopError) Error() string { return e.Err.Error() }
+
+func (e *StopError) Unwrap() error { return e.Err }
+
 // A Game is who plays what under which rules.
 type Game struct {
 	Policy   Policy
@@ -54,8 +61,9 @@ func (g *Game) Group(q *question.Question) string {
 }
 
 // Run plays attempt number k at q. What goes wrong in it is part of the row; an
-// error means that there is no row: the context ended, or Open or Begin refused
-// the question (env.ErrAbsent, ErrDeclined).
+// error means that there is no row: the context ended, the policy wants the run
+// to stop (StopError), or Open or Begin refused the question (env.ErrAbsent,
+// ErrDeclined).
 func Run(ctx context.Context, g *Game, q *question.Question, k int) (*traj.Trajectory, error) {
 	opts := g.Env.Options()
 	format, err := toolformat.ByName(opts.ToolFormat)
@@ -242,6 +250,9 @@ func (a *attempt) settle(call *traj.Call, res env.Result) {
 func (a *attempt) fail(ctx context.Context, boundary string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("play question %s: %w", a.row.Question.ID, ctx.Err())
+	}
+	if errors.As(err, new(*StopError)) {
+		return fmt.Errorf("play question %s: %w", a.row.Question.ID, err)
 	}
 	failure := traj.Failure{Boundary: boundary, Kind: "error", Message: err.Error()}
 	if e := (*Error)(nil); errors.As(err, &e) {

@@ -172,6 +172,7 @@ func TestRunWithoutARow(t *testing.T) {
 	absent.InboxAddress = "nobody@harlan.example"
 	hidden := emailtest.Questions()[0]
 	hidden.Evidence = "words that no mail has"
+	broke := errors.New("no money")
 	expert := func(g *agent.Game) { g.Policy, _ = agent.NewExpert(g.Env) }
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -184,6 +185,7 @@ func TestRunWithoutARow(t *testing.T) {
 	}{
 		{"absent world", t.Context(), absent, func(*agent.Game) {}, env.ErrAbsent},
 		{"declined", t.Context(), hidden, expert, agent.ErrDeclined},
+		{"told to stop", t.Context(), emailtest.Questions()[0], func(g *agent.Game) { g.Policy = &script{err: &agent.StopError{Err: broke}} }, broke},
 		{"cancelled", cancelled, emailtest.Questions()[0], expert, context.Canceled},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

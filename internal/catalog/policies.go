@@ -12,17 +12,18 @@ import (
 	"agentmill/internal/env"
 	"agentmill/internal/heuristic"
 	"agentmill/internal/jsonl"
-	"agentmill/internal/openai"
+	"agentmill/internal/llm"
+	"agentmill/internal/prompted"
 	"agentmill/internal/toolformat"
 	"agentmill/internal/traj"
 )
 
 // A PolicyConfig says who plays: a policy without weights by its name, a model on
-// a server where Remote has an address, else the folder Local.Dir.
+// a server where there is a Remote, else the folder Local.Dir.
 type PolicyConfig struct {
 	Name   string
 	Env    env.Env
-	Remote openai.Config
+	Remote llm.Client
 	Local  LocalConfig
 }
 
@@ -40,8 +41,8 @@ var policies = map[string]func(env.Env) (agent.Policy, error){
 
 // OpenPolicy makes the policy that c names.
 func OpenPolicy(c PolicyConfig) (agent.Policy, error) {
-	if c.Remote.BaseURL != "" {
-		return openai.New(c.Remote)
+	if c.Remote != nil {
+		return prompted.New(c.Remote), nil
 	}
 	if c.Name == "" {
 		return nil, fmt.Errorf("no policy is named: want %s, or a policy folder", oneOf(policies))

@@ -26,10 +26,10 @@ var layers = [][]string{
 	{"internal/condition", "internal/chat", "internal/mail", "internal/question", "internal/stats", "internal/extract", "internal/keyword", "internal/match", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer"},
 	// records and contracts
 	{"internal/traj", "internal/chatml", "internal/mailstore", "internal/mailbox", "internal/samplemail"},
-	{"internal/dataset", "internal/env", "internal/toolformat", "internal/reward", "internal/device/cpu/ref"},
+	{"internal/dataset", "internal/env", "internal/llm", "internal/toolformat", "internal/reward", "internal/device/cpu/ref"},
 	// implementations and engines
 	{"internal/agent", "internal/device/devicetest", "internal/env/envtest", "internal/nn"},
-	{"internal/device/cpu", "internal/env/email", "internal/model", "internal/heuristic", "internal/openai", "internal/rl"},
+	{"internal/device/cpu", "internal/env/email", "internal/model", "internal/heuristic", "internal/openai", "internal/prompted", "internal/rl"},
 	{"internal/env/email/emailtest", "internal/model/decoder", "internal/model/modeltest", "internal/optim"},
 	{"internal/model/llama", "internal/model/qwen2", "internal/model/qwen3"},
 	{"internal/checkpoint", "internal/infer"},
@@ -47,7 +47,7 @@ var free = []string{"tools/", "bench/", "tests/"}
 
 // onlyIn names, for a module, the packages of ours that may import it.
 var onlyIn = map[string][]string{
-	"github.com/urfave/cli/v2":          {"internal/cli", "cmd/ingest", "cmd/synthq", "cmd/filterq", "cmd/rollout", "cmd/judge", "cmd/train", "cmd/eval", "tools/samplemail", "tools/tinymodel"},
+	"github.com/urfave/cli/v2":          {"internal/cli", "internal/catalog", "cmd/ingest", "cmd/synthq", "cmd/filterq", "cmd/rollout", "cmd/judge", "cmd/train", "cmd/eval", "tools/samplemail", "tools/tinymodel"},
 	"github.com/parquet-go/parquet-go":  {"internal/dataset"},
 	"github.com/sashabaranov/go-openai": {"internal/openai"},
 	"modernc.org/sqlite":                {"internal/mailstore"},

@@ -1,121 +1,187 @@
-// Package openai plays a model behind a chat-completions server as text: the
-// model writes its calls in the tool format, as a local one does.
+// Package openai is the client of chat-completions servers: OpenAI's own and
+// those that speak its protocol.
 //
-// Most callers want New. Its rows have no tokens, so they can be distilled but
-// not trained on by methods that need log-probs. Sampling is the server's: the
-// same seed may give other turns.
+// Most callers want New, or rather package catalog, which also puts a cache and
+// a budget around it. Load goes to the server with the fewest requests under
+// way; what may pass by itself is tried again until the deadline; what a server
+// does not know of the protocol is left out the next time.
 package openai
 
 import (
 	"context"
 	"errors"
-	"math"
+	"fmt"
 	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
 
-	openai "github.com/sashabaranov/go-openai"
-
-	"agentmill/internal/agent"
-	"agentmill/internal/chat"
+	"agentmill/internal/clock"
+	"agentmill/internal/llm"
+	"agentmill/internal/seed"
 	"agentmill/internal/traj"
 )
 
-// A Config names a server and a model on it.
+// A Config names servers and a model that all of them have.
 type Config struct {
-	BaseURL string // up to and with the version, as http://host:8000/v1
-	Model   string
-	APIKey  string // never logged
-	Retry   Retry
+	BaseURLs    []string // each up to and with the version, as http://host:8000/v1
+	Model       string
+	APIKey      string // never logged
+	Effort      string // of models that reason, "" leaves it to the server
+	Concurrency int    // requests at a time; 0 is 16
+	RPM, TPM    int    // requests and tokens a minute; 0 is no limit
+	Timeout     time.Duration
+	Deadline    time.Duration
+	Retry       Retry
+	Warn        func(text string) // told of what a server does not know; may be nil
 }
 
-// A Policy is a remote model.
-type Policy struct {
-	client *openai.Client
-	model  string
+// A Retry says how long to try again what may pass by itself.
+type Retry struct {
+	Tries   int           // at most, those not counted that a rate limit refused; 0 is 8
+	Wait    time.Duration // before the second try, doubled for each further one; 0 is .5 s
+	MaxWait time.Duration // longest wait that doubling leads to; 0 is 30 s
 }
 
-// New makes a Policy. It does not talk to the server yet.
-func New(cfg Config) (*Policy, error) {
-	if cfg.BaseURL == "" || cfg.Model == "" {
-		return nil, errors.New("a remote policy needs both a base address and a model")
+// withDefaults fills in what is 0.
+func (c Config) withDefaults() Config {
+	orDefault(&c.Concurrency, 16)
+	orDefault(&c.Timeout, 5*time.Minute)
+	orDefault(&c.Deadline, 20*time.Minute)
+	orDefault(&c.Retry.Tries, 8)
+	orDefault(&c.Retry.Wait, time.Second/2)
+	orDefault(&c.Retry.MaxWait, 30*time.Second)
+	if c.Warn == nil {
+		c.Warn = func(string) {}
 	}
-	c := openai.DefaultConfig(cfg.APIKey)
-	c.BaseURL = cfg.BaseURL
-	c.HTTPClient = &http.Client{Transport: &retrier{Retry: cfg.Retry.withDefaults(), next: http.DefaultTransport}}
-	return &Policy{client: openai.NewClientWithConfig(c), model: cfg.Model}, nil
+	return c
 }
 
-// Info implements agent.Policy. The hash is that of the model's name: what
-// weights the server has is not known.
-func (p *Policy) Info() traj.Policy {
-	info := agent.Unweighted("openai:"+p.model, "1")
-	info.Name = p.model
-	return info
-}
-
-// Close implements agent.Policy.
-func (*Policy) Close() error { return nil }
-
-// Begin implements agent.Policy.
-func (p *Policy) Begin(_ context.Context, task agent.Task) (agent.Session, error) {
-	s := &session{policy: p, task: task}
-	s.add(task.Prompt)
-	return s, nil
-}
-
-// A session is one attempt: the conversation so far, sent whole each turn.
-type session struct {
-	policy   *Policy
-	task     agent.Task
-	messages []openai.ChatCompletionMessage
-}
-
-// Trace implements agent.Session.
-func (*session) Trace() agent.Trace { return agent.Trace{} }
-
-// Close implements agent.Session.
-func (*session) Close() error { return nil }
-
-func (s *session) add(messages []chat.Message) {
-	for _, m := range messages {
-		s.messages = append(s.messages, openai.ChatCompletionMessage{Role: string(m.Role), Content: m.Content})
+func orDefault[T comparable](x *T, value T) {
+	if *x == *new(T) {
+		*x = value
 	}
 }
 
-// Next implements agent.Session.
-func (s *session) Next(ctx context.Context, observed []chat.Message) (agent.Reply, error) {
-	s.add(observed)
-	var tries int
-	resp, err := s.policy.client.CreateChatCompletion(countTries(ctx, &tries), s.request())
-	if err != nil {
-		return s.refused(err)
-	}
-	if len(resp.Choices) == 0 {
-		return agent.Reply{}, &agent.Error{Boundary: boundary, Kind: "empty", Err: errors.New("the server's reply has no choice")}
-	}
-	text := resp.Choices[0].Message.Content
-	s.add([]chat.Message{{Role: chat.Assistant, Content: text}})
-	turn := chat.Turn{
-		PromptTokens: resp.Usage.PromptTokens, CompletionTokens: resp.Usage.CompletionTokens,
-		FinishReason: chat.FinishStop, Retries: max(tries-1, 0),
-	}
-	if resp.Choices[0].FinishReason == openai.FinishReasonLength {
-		turn.FinishReason = chat.FinishLength
-	}
-	if d := resp.Usage.PromptTokensDetails; d != nil {
-		turn.Cached = d.CachedTokens
-	}
-	return agent.Reply{Text: text, Turn: turn}, nil
+// A Client is a model on one or more servers. It implements llm.Client.
+type Client struct {
+	cfg  Config
+	pool *pool
+	rpm  *bucket
+	tpm  *bucket
+	down atomic.Bool // a request used up all its tries and no server was there
 }
 
-func (s *session) request() openai.ChatCompletionRequest {
-	seed := int(s.task.Seed >> 33) // 31 bits, which every server takes
-	r := openai.ChatCompletionRequest{
-		Model: s.policy.model, Messages: s.messages, MaxTokens: s.task.TurnTokens, //nolint:staticcheck // max_tokens is what every server knows
-		Temperature: float32(s.task.Sampling.Temperature), TopP: float32(s.task.Sampling.TopP), Seed: &seed,
+// New makes a Client. It does not talk to the servers yet.
+func New(cfg Config) (*Client, error) {
+	if len(cfg.BaseURLs) == 0 || cfg.Model == "" {
+		return nil, errors.New("a remote model needs both a base address and a name")
 	}
-	if r.Temperature == 0 {
-		// The client leaves a plain 0 out, and servers then take 1.
-		r.Temperature = math.SmallestNonzeroFloat32
+	cfg = cfg.withDefaults()
+	transport, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return nil, errors.New("the default HTTP transport was replaced by another type")
 	}
-	return r
+	transport = transport.Clone()
+	transport.MaxIdleConnsPerHost = cfg.Concurrency
+	clk := clock.Real() // of waiting, which no output depends on
+	c := &Client{cfg: cfg, pool: newPool(cfg.Concurrency, clk), rpm: newBucket(cfg.RPM, clk), tpm: newBucket(cfg.TPM, clk)}
+	for _, url := range cfg.BaseURLs {
+		c.pool.add(newEndpoint(&c.cfg, strings.TrimRight(url, "/"), transport))
+	}
+	return c, nil
+}
+
+// Model implements llm.Client.
+func (c *Client) Model() string { return c.cfg.Model }
+
+// Complete implements llm.Client.
+func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error) {
+	within, cancel := context.WithTimeout(ctx, c.cfg.Deadline)
+	defer cancel()
+	reply, err := c.complete(within, &r)
+	if err == nil || ctx.Err() == nil && errors.As(err, new(*llm.Error)) {
+		return reply, err
+	}
+	if ctx.Err() != nil {
+		return reply, fmt.Errorf("chat completion with %s: %w", c.cfg.Model, context.Cause(ctx))
+	}
+	return reply, c.failed(&fault{kind: traj.KindTimeout, err: fmt.Errorf("no reply within %s: %w", c.cfg.Deadline, err)})
+}
+
+// complete tries until there is a reply, or no hope.
+func (c *Client) complete(ctx context.Context, r *llm.Request) (llm.Reply, error) {
+	jitter := seed.Stream(r.Seed, "jitter", r.Sample, r.Try)
+	wait := c.cfg.Retry.Wait
+	retries, counted := 0, 0
+	for {
+		reply, f, err := c.once(ctx, r)
+		if err != nil {
+			return llm.Reply{Retries: retries}, err
+		}
+		reply.Retries = retries
+		if f == nil {
+			c.down.Store(false)
+			return reply, nil
+		}
+		if f.adapted {
+			continue // without what the server does not know
+		}
+		if f.kind != traj.KindRateLimit {
+			counted++
+		}
+		if !f.passing || counted >= c.tries() {
+			c.down.Store(f.kind == traj.KindUnreachable)
+			return reply, c.failed(f)
+		}
+		retries++
+		pause := min(wait, c.cfg.Retry.MaxWait)
+		wait = 2 * pause
+		pause = pause/2 + time.Duration(jitter.Int64N(int64(pause)+1))
+		if sleep(ctx, pause) != nil {
+			return reply, c.failed(f)
+		}
+	}
+}
+
+// tries is how many a request has: one where nobody is there to answer.
+func (c *Client) tries() int {
+	if c.down.Load() {
+		return 1
+	}
+	return c.cfg.Retry.Tries
+}
+
+// once waits for its turn and sends r to the idlest server.
+func (c *Client) once(ctx context.Context, r *llm.Request) (llm.Reply, *fault, error) {
+	guess := llm.EstimateTokens(r)
+	if err := errors.Join(c.rpm.take(ctx, 1), c.tpm.take(ctx, float64(guess))); err != nil {
+		return llm.Reply{}, nil, err
+	}
+	ep, f, err := c.pool.acquire(ctx)
+	if f != nil || err != nil {
+		return llm.Reply{}, f, err
+	}
+	reply, f := ep.try(ctx, r)
+	c.pool.release(ep, f)
+	if used := reply.Usage.PromptTokens + reply.Usage.CompletionTokens; used > 0 {
+		c.tpm.give(float64(guess - used))
+	}
+	return reply, f, nil
+}
+
+// failed is what a fault means to the caller.
+func (c *Client) failed(f *fault) error {
+	return &llm.Error{Kind: f.kind, Status: f.status, Err: fmt.Errorf("chat completion with %s: %w", c.cfg.Model, f.err)}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
