@@ -232,13 +232,39 @@ func (w *ggufWeights) Shape(name string) ([]int, error) { return w.File.Shape(w.
 // Tensor returns the tensor with a published name, in the published layout.
 func (w *ggufWeights) Tensor(name string) ([]float32, []int, error) {
 	values, shape, err := w.File.Tensor(w.theirs(name))
-	if heads := w.rotary[name]; err == nil && heads > 0 {
-		if shape[0]%(2*heads) != 0 {
-			return nil, nil, fmt.Errorf("read %s: tensor %q: %d rows for %d heads", w.Path(), w.theirs(name), shape[0], heads)
-		}
-		values = unpermute(values, shape[0], heads)
+	if err != nil {
+		return nil, nil, err
 	}
-	return values, shape, err
+	return values, shape, w.unpermute(name, values, shape)
+}
+
+// Fill writes the values of the tensor with a published name to dst, in the
+// published layout.
+func (w *ggufWeights) Fill(name string, dst []float32) error {
+	shape, err := w.Shape(name)
+	if err != nil {
+		return err
+	}
+	if err := w.File.Fill(w.theirs(name), dst); err != nil {
+		return err
+	}
+	return w.unpermute(name, dst, shape)
+}
+
+// unpermute undoes the converter's permutation of rows, where it made one.
+func (w *ggufWeights) unpermute(name string, values []float32, shape []int) error {
+	heads := w.rotary[name]
+	if heads == 0 {
+		return nil
+	}
+	if shape[0]%(2*heads) != 0 {
+		return fmt.Errorf("read %s: tensor %q: %d rows for %d heads", w.Path(), w.theirs(name), shape[0], heads)
+	}
+	size := len(values) / heads
+	for ; len(values) > 0; values = values[size:] {
+		unpermuteHead(values[:size], shape[0]/heads)
+	}
+	return nil
 }
 
 func (w *ggufWeights) theirs(name string) string {
@@ -248,16 +274,15 @@ func (w *ggufWeights) theirs(name string) string {
 	return name
 }
 
-// unpermute returns rows in the order that Hugging Face's half rotation wants.
-// The converter wrote, within each head, row i of the first half and row i of
-// the second half next to each other, for llama.cpp's rotation of neighbours.
-func unpermute(values []float32, rows, heads int) []float32 {
-	out := make([]float32, len(values))
-	width, size := len(values)/rows, rows/heads
-	for r := range rows {
-		head, i := r/size, r%size
-		from := head*size + i%(size/2)*2 + i/(size/2)
-		copy(out[r*width:(r+1)*width], values[from*width:])
+// unpermuteHead brings rows into the order that Hugging Face's half rotation
+// wants. The converter wrote, within each head, row i of the first half and row
+// i of the second half next to each other, for llama.cpp's rotation of
+// neighbours.
+func unpermuteHead(values []float32, rows int) {
+	theirs := slices.Clone(values)
+	width := len(values) / rows
+	for i := range rows / 2 {
+		copy(values[i*width:][:width], theirs[2*i*width:])
+		copy(values[(i+rows/2)*width:][:width], theirs[(2*i+1)*width:])
 	}
-	return out
 }

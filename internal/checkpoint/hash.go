@@ -4,14 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
+	"agentmill/internal/mapped"
 	"agentmill/internal/model"
 )
 
@@ -41,13 +40,13 @@ func hashFiles(dir string, names []string) (string, error) {
 }
 
 func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := mapped.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }()
 	h := sha256.New()
-	if _, err := io.CopyBuffer(struct{ io.Writer }{h}, f, make([]byte, 1<<20)); err != nil {
+	if err := f.Read(0, f.Size(), func(b []byte) error { _, err := h.Write(b); return err }); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

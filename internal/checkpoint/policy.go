@@ -30,8 +30,7 @@ type Policy struct {
 
 // weights are the tensors of an opened file or set of files.
 type weights interface {
-	model.Source
-	Shape(name string) ([]int, error)
+	model.Filler
 	Close() error
 }
 
@@ -113,6 +112,10 @@ func (p *Policy) Shape(name string) ([]int, error) { return p.weights.Shape(name
 
 // Tensor returns the values and the shape of the tensor called name.
 func (p *Policy) Tensor(name string) ([]float32, []int, error) { return p.weights.Tensor(name) }
+
+// Fill writes the values of the tensor called name to dst, which is as long as
+// its shape says.
+func (p *Policy) Fill(name string, dst []float32) error { return p.weights.Fill(name, dst) }
 
 // Merged returns the weights with the adapter, where there is one, added.
 func (p *Policy) Merged() model.Source {

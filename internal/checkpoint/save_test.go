@@ -243,6 +243,9 @@ func TestAdapter(t *testing.T) {
 	if d := cmp.Diff(want, values(t, p.Merged(), target+".weight")); d != "" {
 		t.Errorf("merged (-want +got):\n%.300s", d)
 	}
+	for name, src := range map[string]model.Source{"merged": p.Merged(), "base": p, "GGUF": open(t, ggufDir)} {
+		checkFill(t, name, src)
+	}
 	if !slices.Equal(values(t, p, target+".weight"), values(t, base, target+".weight")) {
 		t.Error("the unmerged weights are not the base's")
 	}
@@ -265,6 +268,22 @@ func TestAdapter(t *testing.T) {
 	save(t, merged, checkpoint.Contents{Parent: p, Tensors: full})
 	if q := open(t, merged); q.Base != nil || !slices.Equal(values(t, q, target+".weight"), want) {
 		t.Error("the merged policy has other weights")
+	}
+}
+
+// checkFill compares the two ways to read a tensor.
+func checkFill(t *testing.T, source string, src model.Source) {
+	t.Helper()
+	filler, ok := src.(model.Filler)
+	if !ok {
+		t.Fatalf("%s: is no model.Filler", source)
+	}
+	for _, name := range src.Names() {
+		want := values(t, src, name)
+		got := make([]float32, len(want))
+		if err := filler.Fill(name, got); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: Fill of %s: error %v, equal values: %v", source, name, err, slices.Equal(got, want))
+		}
 	}
 }
 

@@ -31,6 +31,13 @@ type Buffer interface {
 	Slice(from, to int) Buffer
 }
 
+// A HostBuffer is a Buffer in the host's memory, where it can be filled without
+// an Upload. It is optional.
+type HostBuffer interface {
+	Buffer
+	Host() []float32
+}
+
 // A Mat views Rows×Cols values of a Buffer, Stride values from row to row.
 type Mat struct {
 	Buf                Buffer

@@ -3,44 +3,33 @@ package gguf
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"agentmill/internal/half"
+	"agentmill/internal/mapped"
 )
 
 // A File is an open GGUF file. It is safe for concurrent use.
 type File struct {
 	*header
 	path string
-	file *os.File
+	file *mapped.File
 }
 
-// Open reads the header of the file at path and checks it.
+// Open maps the file at path, reads its header and checks it.
 func Open(path string) (*File, error) {
-	file, err := os.Open(path)
+	file, err := mapped.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	h, err := open(file)
+	h, err := readHeader(file, file.Size())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), file.Close())
 	}
 	return &File{header: h, path: path, file: file}, nil
-}
-
-func open(file *os.File) (*header, error) {
-	st, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, errors.New("want a regular file")
-	}
-	return readHeader(file, st.Size())
 }
 
 // Close closes the file.
@@ -83,6 +72,19 @@ func (f *File) Tensor(name string) ([]float32, []int, error) {
 	return values, slices.Clone(t.shape), nil
 }
 
+// Fill writes the values of the tensor called name to dst, which is as long as
+// its shape says.
+func (f *File) Fill(name string, dst []float32) error {
+	t, err := f.find(name)
+	if err != nil {
+		return err
+	}
+	if len(dst) != t.elements() {
+		return fmt.Errorf("read %s: tensor %q has %d values: want %d", f.path, name, t.elements(), len(dst))
+	}
+	return f.read(t, dst)
+}
+
 func (f *File) find(name string) (*tensor, error) {
 	t, ok := f.tensors[name]
 	if !ok {
@@ -91,8 +93,8 @@ func (f *File) find(name string) (*tensor, error) {
 	return t, nil
 }
 
-// chunkValues is what one goroutine reads at a time: raw and dequantised values
-// together stay in a core's cache. It is a multiple of every block size.
+// chunkValues is what one goroutine decodes at a time: they stay in a core's
+// cache until they are checked. It is a multiple of every block size.
 const chunkValues = 1 << 16
 
 // read dequantises all values of t into dst, in parallel.
@@ -110,13 +112,12 @@ func (f *File) read(t *tensor, dst []float32) error {
 }
 
 func (f *File) readChunk(t *tensor, from int, dst []float32) error {
-	raw := make([]byte, len(dst)/t.kind.block*t.kind.bytes)
-	if _, err := f.file.ReadAt(raw, t.offset+int64(from/t.kind.block*t.kind.bytes)); err != nil {
-		return err
-	}
-	t.kind.decode(dst, raw)
-	if i := half.NotFinite(dst); i >= 0 {
-		return fmt.Errorf("value %d is %v: want finite numbers", from+i, dst[i])
-	}
-	return nil
+	bytesOf := func(values int) int64 { return int64(values / t.kind.block * t.kind.bytes) }
+	return f.file.Read(t.offset+bytesOf(from), bytesOf(len(dst)), func(raw []byte) error {
+		t.kind.decode(dst, raw)
+		if i := half.NotFinite(dst); i >= 0 {
+			return fmt.Errorf("value %d is %v: want finite numbers", from+i, dst[i])
+		}
+		return nil
+	})
 }

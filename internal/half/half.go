@@ -33,10 +33,31 @@ func ToBF16(v float32) uint16 {
 
 // NotFinite returns the index of the first value of v that is infinite or NaN, or -1.
 func NotFinite(v []float32) int {
+	if allFinite(v) {
+		return -1
+	}
 	for i, x := range v {
-		if math.Float32bits(x)&0x7f800000 == 0x7f800000 {
+		if math.Float32bits(x)&infinity == infinity {
 			return i
 		}
 	}
 	return -1
+}
+
+// infinity is the bits of +∞; larger ones, but for the sign, are NaN.
+const infinity = 0x7f800000
+
+// allFinite looks at four values at a time, without a branch for each.
+func allFinite(v []float32) bool {
+	var a, b, c, d uint32
+	for ; len(v) >= 4; v = v[4:] {
+		a = max(a, math.Float32bits(v[0])<<1)
+		b = max(b, math.Float32bits(v[1])<<1)
+		c = max(c, math.Float32bits(v[2])<<1)
+		d = max(d, math.Float32bits(v[3])<<1)
+	}
+	for _, x := range v {
+		a = max(a, math.Float32bits(x)<<1)
+	}
+	return max(a, b, c, d) < infinity<<1
 }

@@ -71,7 +71,20 @@ func TestNotFinite(t *testing.T) {
 	if got := NotFinite([]float32{1, math.MaxFloat32, inf, inf}); got != 2 {
 		t.Errorf("NotFinite = %d, want 2", got)
 	}
-	if got := NotFinite([]float32{1, -0}); got != -1 {
-		t.Errorf("NotFinite = %d, want -1", got)
+	for n := range 11 { // every place in a group, and behind the last group
+		v := make([]float32, n)
+		for i := range v {
+			v[i] = -math.MaxFloat32
+		}
+		if got := NotFinite(v); got != -1 {
+			t.Errorf("NotFinite of %d finite values = %d, want -1", n, got)
+		}
+		for i := range v {
+			v[i] = float32(math.NaN())
+			if got := NotFinite(v); got != i {
+				t.Errorf("NotFinite of %d values = %d, want %d", n, got, i)
+			}
+			v[i] = 0
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"agentmill/internal/device"
+	"agentmill/internal/half"
 	"agentmill/internal/nn"
 	"agentmill/internal/seed"
 )
@@ -66,6 +67,7 @@ type Weights struct {
 	linears []*nn.Linear
 	grads   []device.Buffer
 	buffers []device.Buffer
+	scratch device.Buffer // values of a matrix on their way into its packed form
 	wanted  map[string]bool
 	err     error
 }
@@ -99,8 +101,7 @@ func (w *Weights) Linear(inputs int, parts ...Part) *nn.Linear {
 		values = w.alloc(out * inputs)
 		l.Values, l.Grad = values, w.grad(out*inputs)
 	} else {
-		values = w.Backend.Alloc(out * inputs)
-		defer w.Backend.Free(values)
+		values = w.scratchFor(out * inputs)
 	}
 	row := 0
 	for _, p := range parts {
@@ -116,6 +117,22 @@ func (w *Weights) Linear(inputs int, parts ...Part) *nn.Linear {
 		l.Adapter = w.adapter(inputs, parts)
 	}
 	return l
+}
+
+// scratchFor is memory for n values, with any content.
+func (w *Weights) scratchFor(n int) device.Buffer {
+	if w.scratch == nil || w.scratch.Len() < n {
+		w.dropScratch()
+		w.scratch = w.Backend.Alloc(n)
+	}
+	return w.scratch.Slice(0, n)
+}
+
+func (w *Weights) dropScratch() {
+	if w.scratch != nil {
+		w.Backend.Free(w.scratch)
+		w.scratch = nil
+	}
 }
 
 // bias loads the biases of l's parts.
@@ -175,6 +192,7 @@ func (w *Weights) Ignore(names ...string) {
 
 // Finish returns the first error met, or one naming what was left over.
 func (w *Weights) Finish() error {
+	w.dropScratch()
 	if w.err != nil {
 		return w.err
 	}
@@ -290,26 +308,60 @@ func (w *Weights) load(name string, shape []int, values, grad device.Buffer) {
 	w.read(w.source, name, shape, values)
 }
 
-// read checks one tensor and uploads it.
+// read checks one tensor and copies it to the device.
 func (w *Weights) read(src Source, name string, shape []int, values device.Buffer) {
 	if w.err != nil {
 		return
 	}
-	got, gotShape, err := src.Tensor(name)
-	switch {
-	case err != nil:
-		w.err = err
-	case !slices.Equal(gotShape, shape):
-		w.err = fmt.Errorf("tensor %q has shape %v: want %v", name, gotShape, shape)
-	case len(got) != values.Len():
-		w.err = fmt.Errorf("tensor %q has %d values: want %d", name, len(got), values.Len())
-	default:
-		if i := firstNotFinite(got); i >= 0 {
-			w.err = fmt.Errorf("tensor %q: value %d is %v: want a finite number", name, i, got[i])
-			return
-		}
-		w.Backend.Upload(values, got)
+	filler, ok := src.(Filler)
+	host, direct := values.(device.HostBuffer)
+	if ok && direct {
+		w.err = fill(filler, name, shape, host.Host())
+		return
 	}
+	got, gotShape, err := src.Tensor(name)
+	if err == nil {
+		err = checkTensor(name, got, gotShape, shape)
+	}
+	if err != nil {
+		w.err = err
+		return
+	}
+	w.Backend.Upload(values, got)
+}
+
+// fill checks a tensor's shape and writes its values to dst.
+func fill(src Filler, name string, shape []int, dst []float32) error {
+	got, err := src.Shape(name)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(got, shape) {
+		return misshaped(name, got, shape)
+	}
+	return src.Fill(name, dst)
+}
+
+func misshaped(name string, got, want []int) error {
+	return fmt.Errorf("tensor %q has shape %v: want %v", name, got, want)
+}
+
+// checkTensor checks values of shape got.
+func checkTensor(name string, values []float32, got, want []int) error {
+	if !slices.Equal(got, want) {
+		return misshaped(name, got, want)
+	}
+	n := 1
+	for _, d := range want {
+		n *= d
+	}
+	if len(values) != n {
+		return fmt.Errorf("tensor %q has %d values: want %d", name, len(values), n)
+	}
+	if i := half.NotFinite(values); i >= 0 {
+		return fmt.Errorf("tensor %q: value %d is %v: want a finite number", name, i, values[i])
+	}
+	return nil
 }
 
 func (w *Weights) alloc(n int) device.Buffer {
@@ -339,13 +391,3 @@ func adapterName(tensor, matrix string) string {
 
 // lastPart is what follows the last dot of name.
 func lastPart(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
-
-// firstNotFinite is the index of the first NaN or infinity of v, or −1.
-func firstNotFinite(v []float32) int {
-	for i, x := range v {
-		if x-x != 0 {
-			return i
-		}
-	}
-	return -1
-}

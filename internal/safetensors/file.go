@@ -6,44 +6,33 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
 	"agentmill/internal/half"
+	"agentmill/internal/mapped"
 )
 
 // A File is an open safetensors file. It is safe for concurrent use.
 type File struct {
 	*header
 	path string
-	file *os.File
+	file *mapped.File
 }
 
-// Open reads the header of the file at path and checks it.
+// Open maps the file at path, reads its header and checks it.
 func Open(path string) (*File, error) {
-	file, err := os.Open(path)
+	file, err := mapped.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	h, err := open(file)
+	h, err := readHeader(file, file.Size())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), file.Close())
 	}
 	return &File{header: h, path: path, file: file}, nil
-}
-
-func open(file *os.File) (*header, error) {
-	st, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !st.Mode().IsRegular() {
-		return nil, errors.New("want a regular file")
-	}
-	return readHeader(file, st.Size())
 }
 
 // Close closes the file.
@@ -83,6 +72,19 @@ func (f *File) Tensor(name string) ([]float32, []int, error) {
 	return values, slices.Clone(t.Shape), nil
 }
 
+// Fill writes the values of the tensor called name to dst, which is as long as
+// its shape says.
+func (f *File) Fill(name string, dst []float32) error {
+	t, err := f.find(name)
+	if err != nil {
+		return err
+	}
+	if len(dst) != t.elements() {
+		return fmt.Errorf("read %s: tensor %q has %d values: want %d", f.path, name, t.elements(), len(dst))
+	}
+	return f.read(name, t, dst)
+}
+
 func (f *File) find(name string) (tensor, error) {
 	t, ok := f.tensors[name]
 	if !ok {
@@ -110,14 +112,22 @@ func decodeF16(dst []float32, src []byte) {
 	}
 }
 
+// decodeBF16 takes four values at a time.
 func decodeBF16(dst []float32, src []byte) {
+	for ; len(dst) >= 4 && len(src) >= 8; dst, src = dst[4:], src[8:] {
+		v := binary.LittleEndian.Uint64(src)
+		dst[0] = half.FromBF16(uint16(v))
+		dst[1] = half.FromBF16(uint16(v >> 16))
+		dst[2] = half.FromBF16(uint16(v >> 32))
+		dst[3] = half.FromBF16(uint16(v >> 48))
+	}
 	for i := range dst {
 		dst[i] = half.FromBF16(binary.LittleEndian.Uint16(src[2*i:]))
 	}
 }
 
-// chunkValues is what one goroutine reads at a time: raw and decoded values
-// together stay in a core's cache.
+// chunkValues is what one goroutine decodes at a time: they stay in a core's
+// cache until they are checked.
 const chunkValues = 1 << 16
 
 // read decodes all values of t into dst, in parallel.
@@ -126,21 +136,19 @@ func (f *File) read(name string, t tensor, dst []float32) error {
 	if !ok {
 		return fmt.Errorf("read %s: tensor %q: dtype %s: want F32, F16 or BF16", f.path, name, t.DType)
 	}
-	width := int(sizes[t.DType])
+	width := sizes[t.DType]
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for at := 0; at < len(dst); at += chunkValues {
 		part := dst[at:min(at+chunkValues, len(dst))]
 		g.Go(func() error {
-			raw := make([]byte, len(part)*width)
-			if _, err := f.file.ReadAt(raw, t.Offsets[0]+int64(at*width)); err != nil {
-				return err
-			}
-			decode(part, raw)
-			if i := half.NotFinite(part); i >= 0 {
-				return fmt.Errorf("value %d is %v: want finite numbers", at+i, part[i])
-			}
-			return nil
+			return f.file.Read(t.Offsets[0]+int64(at)*width, int64(len(part))*width, func(raw []byte) error {
+				decode(part, raw)
+				if i := half.NotFinite(part); i >= 0 {
+					return fmt.Errorf("value %d is %v: want finite numbers", at+i, part[i])
+				}
+				return nil
+			})
 		})
 	}
 	if err := g.Wait(); err != nil {

@@ -130,6 +130,16 @@ func (s *Set) Tensor(name string) ([]float32, []int, error) {
 	return f.Tensor(name)
 }
 
+// Fill writes the values of the tensor called name to dst, which is as long as
+// its shape says.
+func (s *Set) Fill(name string, dst []float32) error {
+	f, err := s.file(name)
+	if err != nil {
+		return err
+	}
+	return f.Fill(name, dst)
+}
+
 func (s *Set) file(name string) (*File, error) {
 	if f := s.in[name]; f != nil {
 		return f, nil

@@ -2,6 +2,8 @@ package cpu
 
 import "agentmill/internal/device"
 
+var _ device.HostBuffer = (*buffer)(nil)
+
 // A buffer is device memory: plain float32 values, 64-byte aligned when whole.
 type buffer struct{ data []float32 }
 
@@ -10,6 +12,9 @@ func (b *buffer) Len() int { return len(b.data) }
 
 // Slice views values from to to.
 func (b *buffer) Slice(from, to int) device.Buffer { return &buffer{b.data[from:to:to]} }
+
+// Host is the buffer's memory.
+func (b *buffer) Host() []float32 { return b.data }
 
 // Alloc makes a zeroed buffer.
 func (b *Backend) Alloc(n int) device.Buffer { return &buffer{allocate(n, true)} }
