@@ -22,7 +22,7 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.StringFlag{Name: "out", Usage: "write trajectories to `FILE` (.jsonl, .jsonl.gz, .jsonl.zst, .parquet)", Destination: &o.cfg.Out},
 		&ufcli.StringFlag{Name: "index", Usage: "the mailboxes: `FILE` that ingest --index wrote", Destination: &o.world.Index},
 		&ufcli.StringFlag{Name: "env", Value: "email", Usage: "`NAME` of the environment to play in", Destination: &o.world.Name},
-		&ufcli.StringFlag{Name: "policy", Usage: "expert, heuristic or a policy `FOLDER`", Destination: &o.policy.Name},
+		&ufcli.StringFlag{Name: "policy", Usage: "expert, heuristic, replay:FILE or a policy `FOLDER`", Destination: &o.policy.Name},
 		&ufcli.StringFlag{Name: "base", Usage: "`FOLDER` that replaces the base of an adapter", Destination: &o.policy.Local.Base},
 		&ufcli.StringFlag{Name: "split", Usage: "play only questions of this `SPLIT`: train, val or test", Destination: &o.cfg.Split},
 		&ufcli.BoolFlag{Name: "shuffle", Usage: "play the questions in an order drawn from --seed, so that the first few are of many mailboxes", Destination: &o.cfg.Shuffle},
@@ -55,7 +55,7 @@ func (o *options) check(e *cli.Env) error {
 	case o.world.Index == "":
 		return cli.WithHint(cli.Usagef("--index is missing"), "ingest MAIL --index inbox.db writes one")
 	case o.policy.Name == "" && !o.llm.Wanted():
-		return cli.Usagef("--policy is missing: want expert, heuristic or a policy folder")
+		return cli.Usagef("--policy is missing: want expert, heuristic, replay:FILE or a policy folder")
 	case o.policy.Name != "" && o.llm.Wanted():
 		return cli.Usagef("--policy %s and --base-url: want one of them", o.policy.Name)
 	case (o.ask == "") != (o.inbox == ""):

@@ -32,8 +32,9 @@ and with a server:
   OPENAI_API_KEY=... bin/rollout runs/demo/questions.parquet --index runs/demo/inbox.db \
     --base-url http://localhost:8000/v1 --model NAME --limit 20 --out runs/remote.jsonl
 
-A policy is expert (it is told the sources; for distillation), heuristic (no model, no gold) or a policy folder. Rules of
-the game that are not given are those that the folder was trained under. To --ask, today is the day of the mailbox's
+A policy is expert (it is told the sources; for distillation), heuristic (no model, no gold), replay:FILE (calls that
+were recorded elsewhere are played again), one of the null policies that check an environment (null-abstain, null-empty,
+null-paste, null-repeat) or a policy folder. Rules of the game that are not given are those that the folder was trained under. To --ask, today is the day of the mailbox's
 newest mail.`
 
 // options are the flags as they are typed.
@@ -83,8 +84,10 @@ func (o *options) run(ctx context.Context, e *cli.Env) error {
 	if st.Rows > 0 {
 		e.Notef("%s", &st)
 	}
-	if r, ok := g.Env.(env.Reporter); ok && err == nil && r.Report() != "" {
-		e.Notef("%s", r.Report())
+	for _, who := range []any{g.Env, g.Policy} {
+		if r, ok := who.(env.Reporter); ok && err == nil && r.Report() != "" {
+			e.Notef("%s", r.Report())
+		}
 	}
 	return exit(&st, err)
 }

@@ -135,6 +135,9 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 func summary(cfg train.Config, st train.Stats) string {
 	head := fmt.Sprintf("read %d rows, trained on %d (%d failed, %d cut, %d filtered, %d without a verdict or reward)",
 		st.Read, st.Rows, st.Failed, st.Cut, st.Filtered, st.Unjudged+st.Credit.NoReward)
+	if st.Unseen > 0 {
+		head += fmt.Sprintf("; %d read a mail that no search had shown", st.Unseen)
+	}
 	if cfg.Method == "grpo" {
 		head += fmt.Sprintf("; groups: %d with a signal, %d with equal rewards, %d of one attempt", st.Credit.Groups, st.Credit.Flat, st.Credit.Singletons)
 	}

@@ -20,6 +20,12 @@ type Policy interface {
 	Close() error
 }
 
+// An Auditor is a Policy that wants to see the rows it played.
+type Auditor interface {
+	// Audit is called for each row, by one goroutine.
+	Audit(ctx context.Context, row *traj.Trajectory) error
+}
+
 // A Task is what a policy is given at the start of an attempt.
 type Task struct {
 	Prompt     []chat.Message

@@ -48,11 +48,16 @@ func (x *Expert) Begin(ctx context.Context, task Task) (Session, error) {
 	if !ok {
 		return nil, ErrDeclined
 	}
-	return &recital{calls: calls, format: x.format}, nil
+	return Recite(x.format, calls), nil
 }
 
 // Close implements Policy.
 func (*Expert) Close() error { return nil }
+
+// Recite is a session that plays given calls, whatever comes back.
+func Recite(format toolformat.Format, calls []chat.ToolCall) Session {
+	return &recital{calls: calls, format: format}
+}
 
 // A recital plays given calls.
 type recital struct {
@@ -63,7 +68,7 @@ type recital struct {
 // Next implements Session.
 func (r *recital) Next(context.Context, []chat.Message) (Reply, error) {
 	if len(r.calls) == 0 {
-		return Reply{}, errors.New("the demonstration ended without an answer")
+		return Reply{}, errors.New("what was to be played ended without an answer")
 	}
 	call := r.calls[0]
 	r.calls = r.calls[1:]

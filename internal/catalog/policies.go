@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"agentmill/internal/agent"
 	"agentmill/internal/checkpoint"
@@ -14,6 +15,7 @@ import (
 	"agentmill/internal/jsonl"
 	"agentmill/internal/llm"
 	"agentmill/internal/prompted"
+	"agentmill/internal/scripted"
 	"agentmill/internal/toolformat"
 	"agentmill/internal/traj"
 )
@@ -29,15 +31,27 @@ type PolicyConfig struct {
 
 // policies maps --policy to what makes a policy without weights.
 var policies = map[string]func(env.Env) (agent.Policy, error){
-	"expert": func(e env.Env) (agent.Policy, error) { return agent.NewExpert(e) },
-	"heuristic": func(e env.Env) (agent.Policy, error) {
+	"expert":       func(e env.Env) (agent.Policy, error) { return agent.NewExpert(e) },
+	"heuristic":    withFormat(func(f toolformat.Format) agent.Policy { return heuristic.New(f) }),
+	"null-abstain": withFormat(scripted.Abstain),
+	"null-empty":   withFormat(scripted.Empty),
+	"null-paste":   withFormat(scripted.Paste),
+	"null-repeat":  withFormat(scripted.Repeat),
+}
+
+// withFormat makes a policy that needs nothing but the format of its calls.
+func withFormat(make func(toolformat.Format) agent.Policy) func(env.Env) (agent.Policy, error) {
+	return func(e env.Env) (agent.Policy, error) {
 		format, err := toolformat.ByName(e.Options().ToolFormat)
 		if err != nil {
 			return nil, err
 		}
-		return heuristic.New(format), nil
-	},
+		return make(format), nil
+	}
 }
+
+// replayPrefix marks a policy that is a file of recorded play.
+const replayPrefix = "replay:"
 
 // OpenPolicy makes the policy that c names.
 func OpenPolicy(c PolicyConfig) (agent.Policy, error) {
@@ -45,15 +59,18 @@ func OpenPolicy(c PolicyConfig) (agent.Policy, error) {
 		return prompted.New(c.Remote), nil
 	}
 	if c.Name == "" {
-		return nil, fmt.Errorf("no policy is named: want %s, or a policy folder", oneOf(policies))
+		return nil, fmt.Errorf("no policy is named: want %s, replay:FILE, or a policy folder", oneOf(policies))
 	}
 	if open, ok := policies[c.Name]; ok {
 		return open(c.Env)
 	}
+	if file, ok := strings.CutPrefix(c.Name, replayPrefix); ok {
+		return scripted.Open(file, c.Env)
+	}
 	c.Local.Dir = c.Name
 	local, err := OpenLocal(c.Local)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, checkpoint.ErrNotPolicy) {
-		return nil, fmt.Errorf("policy %q: want %s, or a policy folder: %w", c.Name, oneOf(policies), err)
+		return nil, fmt.Errorf("policy %q: want %s, replay:FILE, or a policy folder: %w", c.Name, oneOf(policies), err)
 	}
 	if err != nil {
 		return nil, err
@@ -64,7 +81,7 @@ func OpenPolicy(c PolicyConfig) (agent.Policy, error) {
 // TrainedRules are the rules of the game that the policy folder name was trained
 // under. ok is false for policies that record none.
 func TrainedRules(name string) (rules traj.EnvOptions, ok bool, err error) {
-	if _, named := policies[name]; named || name == "" {
+	if _, named := policies[name]; named || name == "" || strings.HasPrefix(name, replayPrefix) {
 		return rules, false, nil
 	}
 	path := filepath.Join(name, checkpoint.ManifestFile)

@@ -45,7 +45,7 @@ func TestOpenPolicyByName(t *testing.T) {
 		}
 	}
 	_, err := catalog.OpenPolicy(catalog.PolicyConfig{Name: filepath.Join(t.TempDir(), "none"), Env: e, Local: catalog.LocalConfig{Device: "cpu", Precision: "w16"}})
-	wantError(t, "no such folder", err, "want expert or heuristic, or a policy folder")
+	wantError(t, "no such folder", err, "or null-repeat, replay:FILE, or a policy folder")
 	_, err = catalog.OpenPolicy(catalog.PolicyConfig{Env: e})
 	wantError(t, "no name", err, "no policy is named")
 }

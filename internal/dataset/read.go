@@ -90,6 +90,13 @@ func ReadAll[T Record](ctx context.Context, src Source) ([]T, Stats, error) {
 	return all, stats, err
 }
 
+// ReadLines calls fn for every line of a file that is not one of the records
+// here: plain, gzip or zstd, one JSON object a line.
+func ReadLines(path string, fn func(pos Position, line []byte) error) error {
+	rd := &reader{}
+	return rd.file(path, fn)
+}
+
 // A reader is one call of Read.
 type reader struct {
 	src     Source

@@ -64,7 +64,15 @@ type Citer interface {
 	Cite(ctx context.Context, q *question.Question, id string) (string, error)
 }
 
-// A Reporter is an Env that has something to tell at the end of a run, "" if
+// A Namer is an Env whose mails, documents or records have an id in the records
+// and another one that policies are shown.
+type Namer interface {
+	// Names returns both for id, which is either. ok is false where id means
+	// nothing at q.
+	Names(ctx context.Context, q *question.Question, id string) (recorded, shown string, ok bool, err error)
+}
+
+// A Reporter is an Env, or a policy, that has something to tell at the end of a run, "" if
 // it has not.
 type Reporter interface {
 	Report() string

@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"internal/dataset", "internal/env", "internal/llm", "internal/toolformat", "internal/reward", "internal/device/cpu/ref"},
 	// implementations and engines
 	{"internal/agent", "internal/device/devicetest", "internal/env/envtest", "internal/nn"},
-	{"internal/device/cpu", "internal/env/email", "internal/model", "internal/heuristic", "internal/openai", "internal/prompted", "internal/rl"},
+	{"internal/device/cpu", "internal/env/email", "internal/model", "internal/heuristic", "internal/scripted", "internal/openai", "internal/prompted", "internal/rl"},
 	{"internal/env/email/emailtest", "internal/model/decoder", "internal/model/modeltest", "internal/optim"},
 	{"internal/model/llama", "internal/model/qwen2", "internal/model/qwen3"},
 	{"internal/checkpoint", "internal/infer"},

@@ -149,6 +149,21 @@ func FoundGold(row *traj.Scored) bool { return showed(row, "search", Gold(row)) 
 // ReadGold says whether a right mail was read.
 func ReadGold(row *traj.Scored) bool { return showed(row, "read", Gold(row)) }
 
+// ReadsUnseen says whether an attempt read a mail that no search of it had
+// shown: whoever learns from it learns to invent ids.
+func ReadsUnseen(t *traj.Trajectory) bool {
+	shown := map[string]bool{}
+	for _, c := range t.Calls {
+		for _, id := range c.IDs {
+			if strings.HasPrefix(c.Tool, "read") && !shown[id] {
+				return true
+			}
+			shown[id] = true
+		}
+	}
+	return false
+}
+
 // showed looks at calls of tools whose names begin with kind.
 func showed(row *traj.Scored, kind string, gold map[string]bool) bool {
 	for _, c := range row.Calls {

@@ -115,7 +115,7 @@ func Run(ctx context.Context, cfg Config, g *agent.Game) (Stats, error) {
 	bar := cfg.Progress.Start("rollout", len(jobs))
 	defer bar.Done()
 	err = ordered.Map(ctx, cfg.Concurrency, jobs, p.play, func(_ int, r result) error {
-		return p.keep(r, st, bar, out)
+		return p.keep(ctx, r, st, bar, out)
 	})
 	if st.Seconds = clock.Since(clk, start); err != nil {
 		return *st, err
@@ -172,7 +172,7 @@ func (p *player) play(ctx context.Context, _ int, j job) (result, error) {
 }
 
 // keep counts and writes one result.
-func (p *player) keep(r result, st *Stats, bar *progress.Bar, out *dataset.Writer[traj.Trajectory]) error {
+func (p *player) keep(ctx context.Context, r result, st *Stats, bar *progress.Bar, out *dataset.Writer[traj.Trajectory]) error {
 	if r.resumed {
 		bar.Skip(1)
 	} else {
@@ -182,6 +182,11 @@ func (p *player) keep(r result, st *Stats, bar *progress.Bar, out *dataset.Write
 	bar.Set(st.brief())
 	if r.row == nil {
 		return nil
+	}
+	if a, ok := p.Policy.(agent.Auditor); ok {
+		if err := a.Audit(ctx, r.row); err != nil {
+			return err
+		}
 	}
 	return out.Write(r.row)
 }

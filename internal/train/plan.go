@@ -37,6 +37,8 @@ func (s *stage) imitated() (samples []sample) {
 			s.stats.Filtered++
 		case r.cut && s.cfg.Cut == "mask":
 			s.stats.Cut++
+		case r.unseen:
+			s.stats.Unseen++
 		default:
 			samples = append(samples, sample{row: r})
 		}

@@ -17,6 +17,7 @@ import (
 	"agentmill/internal/dataset"
 	"agentmill/internal/model"
 	"agentmill/internal/question"
+	"agentmill/internal/reward"
 	"agentmill/internal/rl"
 	"agentmill/internal/traj"
 )
@@ -28,6 +29,7 @@ type row struct {
 	credit  rl.Row
 	choice  choice
 	failed  bool
+	unseen  bool // reads what it was not shown
 	cut     bool
 	invTemp float32   // 1/temperature of sampling
 	sampled []float32 // log-probabilities by the engine, of the trained tokens; nil: none comparable
@@ -97,7 +99,7 @@ func (a *admission) fresh() []string {
 // row checks one record and keeps what training needs of it.
 func (a *admission) row(rec *traj.Scored) (row, error) {
 	r := row{
-		id: rec.ID, failed: rec.Failure != nil, cut: wasCut(&rec.Trajectory), options: rec.EnvOptions,
+		id: rec.ID, failed: rec.Failure != nil, cut: wasCut(&rec.Trajectory), unseen: reward.ReadsUnseen(&rec.Trajectory), options: rec.EnvOptions,
 		credit: rl.Row{ID: rec.ID, Group: rec.Group, Attempt: rec.Attempt, Reward: rec.Reward},
 	}
 	switch {

@@ -75,6 +75,7 @@ type Stats struct {
 	dataset.Stats
 	Rows     int // trained on
 	Filtered int // passed over by the filter (sft), or at their group's mean (grpo)
+	Unseen   int // sft: read a mail that no search of theirs had shown
 	Unjudged int // without the verdict that the filter asks for
 	Failed   int // attempts that failed
 	Cut      int // masked because a limit cut them
@@ -276,6 +277,6 @@ func (s *stage) warn() {
 // whyNothing says where all rows have gone.
 func (s *stage) whyNothing() string {
 	c := s.stats.Credit
-	return fmt.Sprintf("%d rows: %d failed, %d without a reward, %d cut, %d without the verdict that --filter asks for, %d filtered; groups: %d with equal rewards, %d of one attempt",
-		len(s.rows), s.stats.Failed, c.NoReward, s.stats.Cut, s.stats.Unjudged, s.stats.Filtered, c.Flat, c.Singletons)
+	return fmt.Sprintf("%d rows: %d failed, %d without a reward, %d cut, %d without the verdict that --filter asks for, %d read what no search had shown, %d filtered; groups: %d with equal rewards, %d of one attempt",
+		len(s.rows), s.stats.Failed, c.NoReward, s.stats.Cut, s.stats.Unjudged, s.stats.Unseen, s.stats.Filtered, c.Flat, c.Singletons)
 }

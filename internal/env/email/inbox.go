@@ -84,6 +84,19 @@ func distance(a, b string) int {
 	return row[len(y)]
 }
 
+// Names implements env.Namer.
+func (e *Env) Names(ctx context.Context, q *question.Question, id string) (recorded, shown string, ok bool, err error) {
+	owner, err := e.resolve(q.InboxAddress)
+	if err != nil {
+		return "", "", false, err
+	}
+	messageID, row, err := e.store.Canonical(ctx, owner, id)
+	if errors.Is(err, mailstore.ErrNoMail) {
+		return "", "", false, nil
+	}
+	return messageID, shownID(row, messageID, e.opts), err == nil, err
+}
+
 // Cite implements env.Citer: Message-ID, date, sender, subject.
 func (e *Env) Cite(ctx context.Context, q *question.Question, id string) (string, error) {
 	owner, err := e.resolve(q.InboxAddress)
