@@ -435,6 +435,11 @@ func TestWhichRows(t *testing.T) {
 	if st := run(t, all); st.Rows != 3 || st.Failed != 1 {
 		t.Errorf("sft, all: %+v", st)
 	}
+	unseen := expert(6)[5]
+	unseen.Calls = []traj.Call{{Tool: "search_emails", IDs: []string{"a"}}, {Turn: 1, Tool: "read_email", IDs: []string{"b"}}}
+	if st := run(t, b.config(t, "sft", "unseen", []traj.Scored{unseen, expert(5)[4]})); st.Rows != 1 || st.Unseen != 1 {
+		t.Errorf("sft, a mail read that was not shown: %+v", st)
+	}
 	short := b.config(t, "sft", "short", []traj.Scored{expert(5)[4], wrong, cut, unjudged})
 	short.Filter = "!correct || kind == 'nowhere'"
 	if st := run(t, short); st.Rows != 1 || st.Unjudged != 1 || st.Filtered != 2 {
