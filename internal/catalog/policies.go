@@ -40,13 +40,13 @@ var policies = map[string]func(env.Env) (agent.Policy, error){
 }
 
 // withFormat makes a policy that needs nothing but the format of its calls.
-func withFormat(make func(toolformat.Format) agent.Policy) func(env.Env) (agent.Policy, error) {
+func withFormat(open func(toolformat.Format) agent.Policy) func(env.Env) (agent.Policy, error) {
 	return func(e env.Env) (agent.Policy, error) {
 		format, err := toolformat.ByName(e.Options().ToolFormat)
 		if err != nil {
 			return nil, err
 		}
-		return make(format), nil
+		return open(format), nil
 	}
 }
 
