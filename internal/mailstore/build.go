@@ -79,19 +79,24 @@ func mailboxes(byOwner map[string][]*mail.Email, known []Mailbox) []Mailbox {
 type Builder struct {
 	path, tmp string
 	lock      *os.File // tmp, open: so nobody takes it for left behind
+	old       *os.File // what Extend adds to, locked; nil for a new database
 	db        *sql.DB
 	tx        *sql.Tx
 	stem      bool
 	owners    int64
 	rows      int64
+	known     map[string]int64 // owner → owner_id, of mailboxes that Extend found
 	addresses map[string]int64
 	aliases   map[string]string // alias → owner
 	stmts     map[string]*sql.Stmt
+
+	lastAddress int64 // highest address_id
 }
 
 // Create begins a database that appears at path on Commit.
 func Create(ctx context.Context, path string, stem bool) (*Builder, error) {
-	b := &Builder{path: path, stem: stem, addresses: map[string]int64{}, aliases: map[string]string{}, stmts: map[string]*sql.Stmt{}}
+	b := newBuilder(path)
+	b.stem = stem
 	if err := b.begin(ctx); err != nil {
 		b.Abort()
 		return nil, fmt.Errorf("create inbox index %s: %w", path, err)
@@ -99,33 +104,44 @@ func Create(ctx context.Context, path string, stem bool) (*Builder, error) {
 	return b, nil
 }
 
+func newBuilder(path string) *Builder {
+	return &Builder{path: path, known: map[string]int64{}, addresses: map[string]int64{}, aliases: map[string]string{}, stmts: map[string]*sql.Stmt{}}
+}
+
 func (b *Builder) begin(ctx context.Context) error {
 	if info, err := os.Stat(b.path); err == nil && !info.Mode().IsRegular() {
 		return errors.New("it exists and is no file that could be replaced")
 	}
+	if err := b.open(ctx, func(*os.File) error { return nil }); err != nil {
+		return err
+	}
+	if _, err := b.tx.ExecContext(ctx, tables); err != nil {
+		return err
+	}
+	_, err := b.tx.ExecContext(ctx, `INSERT INTO meta VALUES ('schema', ?), ('stem', ?)`, strconv.Itoa(Schema), strconv.FormatBool(b.stem))
+	return err
+}
+
+// open begins the temporary file, which fill fills, and a transaction in it.
+func (b *Builder) open(ctx context.Context, fill func(f *os.File) error) error {
 	f, err := atomicfile.Temp(b.path)
 	if err != nil {
 		return err
 	}
 	b.tmp, b.lock = f.Name(), f
-	if err := f.Chmod(0o644); err != nil {
+	if err := errors.Join(f.Chmod(0o644), fill(f)); err != nil {
 		return err
 	}
 	if b.db, err = sql.Open("sqlite", dataSource(b.tmp, "_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=locking_mode(exclusive)")); err != nil {
 		return err
 	}
 	b.db.SetMaxOpenConns(1)
-	if b.tx, err = b.db.BeginTx(ctx, nil); err != nil {
-		return err
-	}
-	if _, err := b.tx.ExecContext(ctx, tables); err != nil {
-		return err
-	}
-	_, err = b.tx.ExecContext(ctx, `INSERT INTO meta VALUES ('schema', ?), ('stem', ?)`, strconv.Itoa(Schema), strconv.FormatBool(b.stem))
+	b.tx, err = b.db.BeginTx(ctx, nil)
 	return err
 }
 
 // Add writes one mailbox with its mails, which it puts in order of their dates.
+// To a mailbox that Extend found they are added.
 func (b *Builder) Add(ctx context.Context, box Mailbox, emails []*mail.Email) error {
 	if err := b.add(ctx, box, emails); err != nil {
 		return fmt.Errorf("index mailbox %s: %w", box.Owner, err)
@@ -134,20 +150,30 @@ func (b *Builder) Add(ctx context.Context, box Mailbox, emails []*mail.Email) er
 }
 
 func (b *Builder) add(ctx context.Context, box Mailbox, emails []*mail.Email) error {
-	b.owners++
 	sorted := slices.Clone(emails)
 	slices.SortStableFunc(sorted, byDate)
 	first := b.rows + 1
+	id, known := b.known[strings.ToLower(box.Owner)]
+	if !known {
+		b.owners++
+		id = b.owners
+	}
 	for _, e := range sorted {
 		b.rows++
-		if err := b.insert(ctx, e); err != nil {
+		if err := b.insert(ctx, id, known, e); err != nil {
 			return fmt.Errorf("mail %s: %w", e.MessageID, err)
 		}
 	}
-	if err := b.insertOwner(ctx, box, first, newest(sorted)); err != nil {
+	if known {
+		return b.extend(ctx, id, box, first)
+	}
+	if err := b.insertOwner(ctx, box, first, newest(believable(sorted))); err != nil {
 		return err
 	}
-	return b.indexText(ctx, first)
+	if _, err := b.tx.ExecContext(ctx, createFTS(id, b.stem)); err != nil {
+		return err
+	}
+	return errors.Join(b.indexText(ctx, id, first), b.optimize(ctx, id))
 }
 
 func byDate(a, b *mail.Email) int {
@@ -158,16 +184,19 @@ func byDate(a, b *mail.Email) int {
 // newest date: real corpora have single mails dated years too late.
 const stray = 365 * 24 * time.Hour
 
-// newest is the latest date that can be believed, nil without any: not flagged
-// as out of range, and not of the last hundredth of the mails if more than a
-// year separates that from the rest.
-func newest(sorted []*mail.Email) any {
-	var dates []time.Time
-	for _, e := range sorted {
+// believable are the dates that no warning calls out of range.
+func believable(emails []*mail.Email) (dates []time.Time) {
+	for _, e := range emails {
 		if !e.Date.IsZero() && !slices.Contains(e.Warnings, mail.WarnDateRange) {
 			dates = append(dates, e.Date)
 		}
 	}
+	return dates
+}
+
+// newest is the latest of believable dates in order, nil without any: none of
+// the last hundredth if more than a year separates that from the rest.
+func newest(dates []time.Time) any {
 	if len(dates) == 0 {
 		return nil
 	}
@@ -181,27 +210,33 @@ func newest(sorted []*mail.Email) any {
 }
 
 func (b *Builder) insertOwner(ctx context.Context, box Mailbox, first int64, newest any) error {
-	if err := b.exec(ctx, `INSERT INTO owners VALUES (?,?,?,?,?,?)`,
-		b.owners, strings.ToLower(box.Owner), box.Name, first, b.rows, newest); err != nil {
+	if err := b.exec(ctx, `INSERT INTO owners VALUES (?,?,?,?,?,?,?)`,
+		b.owners, strings.ToLower(box.Owner), box.Name, first, b.rows, b.rows-first+1, newest); err != nil {
 		return err
 	}
+	return b.insertAliases(ctx, b.owners, box)
+}
+
+func (b *Builder) insertAliases(ctx context.Context, id int64, box Mailbox) error {
+	owner := strings.ToLower(box.Owner)
 	for _, alias := range append([]string{box.Owner, box.Name}, box.Aliases...) {
 		alias = strings.ToLower(strings.TrimSpace(alias))
 		switch other, taken := b.aliases[alias]; {
-		case alias == "", taken && other == box.Owner:
+		case alias == "", taken && other == owner:
 			continue
 		case taken:
 			return fmt.Errorf("alias %s belongs to mailbox %s already", alias, other)
 		}
-		b.aliases[alias] = box.Owner
-		if err := b.exec(ctx, `INSERT INTO aliases VALUES (?,?)`, alias, b.owners); err != nil {
+		b.aliases[alias] = owner
+		if err := b.exec(ctx, `INSERT INTO aliases VALUES (?,?)`, alias, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (b *Builder) insert(ctx context.Context, e *mail.Email) error {
+// insert writes a mail as the row b.rows.
+func (b *Builder) insert(ctx context.Context, owner int64, appended bool, e *mail.Email) error {
 	recipients, err := json.Marshal(recipients{e.To, e.Cc, e.Bcc})
 	if err != nil {
 		return err
@@ -210,31 +245,36 @@ func (b *Builder) insert(ctx context.Context, e *mail.Email) error {
 	if err != nil {
 		return err
 	}
-	var date any
-	if !e.Date.IsZero() {
-		date = e.Date.Unix()
-	}
-	err = b.exec(ctx, `INSERT INTO mails VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		b.rows, b.owners, e.MessageID, date, e.Date.Nanosecond()/1000, e.DateSource, e.From, recipients,
-		e.Subject, e.Body, e.Folder, e.ThreadID, e.Source, more)
+	err = b.exec(ctx, `INSERT INTO mails VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		b.rows, owner, appended, e.MessageID, seconds(e.Date), e.Date.Nanosecond()/1000, e.DateSource, e.From, recipients,
+		e.Subject, e.Folder, e.ThreadID, e.Source, more, e.Body)
 	if err != nil {
 		return err
 	}
 	return errors.Join(b.insertIDs(ctx, e), b.insertParties(ctx, e))
 }
 
+// seconds is the column of a date, NULL without one.
+func seconds(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.Unix()
+}
+
 func (b *Builder) insertIDs(ctx context.Context, e *mail.Email) error {
-	const q = `INSERT OR IGNORE INTO ids VALUES (?,?,?)`
-	if err := b.exec(ctx, q, bareID(e.MessageID), b.rows, 0); err != nil {
+	if err := b.exec(ctx, insertID, bareID(e.MessageID), b.rows, 0); err != nil {
 		return err
 	}
 	for _, c := range e.Copies {
-		if err := b.exec(ctx, q, bareID(c.MessageID), b.rows, 1); err != nil {
+		if err := b.exec(ctx, insertID, bareID(c.MessageID), b.rows, 1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+const insertID = `INSERT OR IGNORE INTO ids VALUES (?,?,?)`
 
 func (b *Builder) insertParties(ctx context.Context, e *mail.Email) error {
 	for _, p := range []struct {
@@ -254,25 +294,40 @@ func (b *Builder) insertParty(ctx context.Context, kind, address string) error {
 	if address == "" {
 		return nil
 	}
-	id, ok := b.addresses[address]
-	if !ok {
-		id = int64(len(b.addresses) + 1)
-		b.addresses[address] = id
-		if err := b.exec(ctx, `INSERT INTO addresses VALUES (?,?)`, id, address); err != nil {
-			return err
-		}
+	id, err := b.addressID(ctx, address)
+	if err != nil {
+		return err
 	}
 	return b.exec(ctx, `INSERT OR IGNORE INTO parties VALUES (?,?,?)`, b.rows, kind, id)
 }
 
-func (b *Builder) indexText(ctx context.Context, first int64) error {
-	fts := ftsTable(b.owners)
-	if _, err := b.tx.ExecContext(ctx, createFTS(b.owners, b.stem)); err != nil {
-		return err
+func (b *Builder) addressID(ctx context.Context, address string) (id int64, err error) {
+	if id, ok := b.addresses[address]; ok {
+		return id, nil
 	}
-	if _, err := b.tx.ExecContext(ctx, `INSERT INTO `+fts+` (rowid, subject, body) SELECT row, subject, body FROM mails WHERE row >= ? ORDER BY row`, first); err != nil { //nolint:gosec // a table's name, made of a number
-		return err
+	if b.old != nil { // it may stand there already
+		err := b.tx.QueryRowContext(ctx, `SELECT address_id FROM addresses WHERE address = ?`, address).Scan(&id)
+		if err == nil {
+			b.addresses[address] = id
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return id, err
+		}
 	}
+	b.lastAddress++
+	b.addresses[address] = b.lastAddress
+	return b.lastAddress, b.exec(ctx, `INSERT INTO addresses VALUES (?,?)`, b.lastAddress, address)
+}
+
+// indexText adds the rows from first on to a mailbox's full-text table.
+func (b *Builder) indexText(ctx context.Context, owner, first int64) error {
+	_, err := b.tx.ExecContext(ctx, `INSERT INTO `+ftsTable(owner)+` (rowid, subject, body) SELECT row, subject, body FROM mails WHERE row >= ? ORDER BY row`, first) //nolint:gosec // a table's name, made of a number
+	return err
+}
+
+// optimize makes one sorted list of all that a full-text table holds.
+func (b *Builder) optimize(ctx context.Context, owner int64) error {
+	fts := ftsTable(owner)
 	_, err := b.tx.ExecContext(ctx, `INSERT INTO `+fts+` (`+fts+`) VALUES ('optimize')`) //nolint:gosec // as above
 	return err
 }
@@ -304,15 +359,20 @@ func (b *Builder) commit(ctx context.Context) error {
 		return err
 	}
 	b.tx = nil
-	if _, err := b.db.ExecContext(ctx, `ANALYZE`); err != nil {
-		return err
+	if b.old == nil {
+		if _, err := b.db.ExecContext(ctx, `ANALYZE`); err != nil {
+			return err
+		}
 	}
 	err := b.db.Close()
 	b.db = nil
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(b.lock.Sync(), os.Rename(b.tmp, b.path)); err != nil {
+	if err := errors.Join(b.unchanged(), seal(b.lock), b.lock.Sync()); err != nil {
+		return err
+	}
+	if err := os.Rename(b.tmp, b.path); err != nil {
 		return err
 	}
 	_ = b.lock.Close() // synced above
@@ -334,5 +394,9 @@ func (b *Builder) Abort() {
 		_ = b.lock.Close()
 		_ = os.Remove(b.tmp)
 		b.tmp, b.lock = "", nil
+	}
+	if b.old != nil {
+		_ = b.old.Close()
+		b.old = nil
 	}
 }

@@ -10,9 +10,11 @@ import (
 // address looks at. It is loaded when first asked for; tables parties and
 // addresses hold it.
 type roster struct {
-	addresses []string // each once
-	from, to  [][]int32
-	first     int64 // row of from[0] and to[0]
+	addresses []string  // each once
+	from, to  [][]int32 // by place: indexes into addresses
+	first     int64
+	built     int // rows from first on; those added have the places after them
+	added     *late
 }
 
 // partyFilter returns a test of a row for the addresses that q names, nil if it
@@ -28,7 +30,8 @@ func (s *Store) partyFilter(ctx context.Context, b *box, q Query) (func(row int6
 	}
 	isFrom, isTo := r.holding(from), r.holding(to)
 	return func(row int64) bool {
-		return anyOf(r.from[row-r.first], isFrom) && anyOf(r.to[row-r.first], isTo)
+		at := r.place(row)
+		return anyOf(r.from[at], isFrom) && anyOf(r.to[at], isTo)
 	}, nil
 }
 
@@ -57,15 +60,28 @@ func anyOf(ids []int32, marks []bool) bool {
 	return false
 }
 
+// place is where a row of the mailbox stands in from and to.
+func (r *roster) place(row int64) int {
+	if at := int(row - r.first); at < r.built {
+		return at
+	}
+	at, _ := r.added.find(row)
+	return r.built + at
+}
+
 func (s *Store) roster(ctx context.Context, b *box) (*roster, error) {
+	added, err := s.late(ctx, b)
+	if err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.rosters[b.id]; r != nil {
 		return r, nil
 	}
-	n := b.last - b.first + 1
-	r := &roster{from: make([][]int32, n), to: make([][]int32, n), first: b.first}
-	rows, err := s.db.QueryContext(ctx, `SELECT row, kind, address_id, address FROM parties JOIN addresses USING (address_id) WHERE row BETWEEN ? AND ? ORDER BY row`, b.first, b.last)
+	r := &roster{first: b.first, built: int(b.last - b.first + 1), added: added, from: make([][]int32, b.mails), to: make([][]int32, b.mails)}
+	rows, err := s.db.QueryContext(ctx, `SELECT row, kind, address_id, address FROM parties JOIN addresses USING (address_id)
+		WHERE row BETWEEN ?1 AND ?2 OR row IN (SELECT row FROM mails WHERE owner_id = ?3 AND appended = 1) ORDER BY row`, b.first, b.last, b.id)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +102,8 @@ func (s *Store) roster(ctx context.Context, b *box) (*roster, error) {
 		if kind == "from" {
 			list = r.from
 		}
-		list[row-b.first] = append(list[row-b.first], id)
+		at := r.place(row)
+		list[at] = append(list[at], id)
 		return nil
 	})
 	if err != nil {

@@ -23,15 +23,24 @@ func (s *Store) Read(ctx context.Context, owner, id string) (*Mail, error) {
 	if err != nil {
 		return nil, err
 	}
-	stmt, err := s.prepare(ctx, `SELECT `+mailColumns+` FROM mails m JOIN owners o USING (owner_id) WHERE m.row = ?`)
+	m, err := s.mail(ctx, row)
 	if err != nil {
-		return nil, fmt.Errorf("read mail %s in %s: %w", id, s.path, err)
+		return nil, err
+	}
+	m.SameID = same
+	return m, nil
+}
+
+// mail reads one row, which exists.
+func (s *Store) mail(ctx context.Context, row int64) (*Mail, error) {
+	stmt, err := s.prepare(ctx, selectMails+`m.row = ?`)
+	if err != nil {
+		return nil, fmt.Errorf("read row %d in %s: %w", row, s.path, err)
 	}
 	m, err := scanMail(stmt.QueryRowContext(ctx, row).Scan)
 	if err != nil {
-		return nil, fmt.Errorf("read mail %s in %s: %w", id, s.path, err)
+		return nil, fmt.Errorf("read row %d in %s: %w", row, s.path, err)
 	}
-	m.SameID = same
 	return m, nil
 }
 
@@ -56,20 +65,33 @@ func (s *Store) Canonical(ctx context.Context, owner, id string) (messageID stri
 func (s *Store) locate(ctx context.Context, b *box, id string) (row int64, same int, err error) {
 	id = strings.TrimSpace(id)
 	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
-		if n < b.first || n > b.last {
-			return 0, 0, fmt.Errorf("row %d of %s: %w", n, b.Owner, ErrNoMail)
-		}
-		return n, 0, nil
+		return s.locateRow(ctx, b, n)
 	}
-	stmt, err := s.prepare(ctx, `SELECT row, count(*) OVER () FROM ids WHERE message_id = ? AND row BETWEEN ? AND ? ORDER BY copy, row LIMIT 1`)
+	stmt, err := s.prepare(ctx, `SELECT row, count(*) OVER () FROM ids JOIN mails m USING (row) WHERE ids.message_id = ? AND m.owner_id = ?
+		ORDER BY copy, coalesce(m.date, ?), row LIMIT 1`)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, fmt.Errorf("look up %s in %s: %w", id, s.path, err)
 	}
-	switch err := stmt.QueryRowContext(ctx, bareID(id), b.first, b.last).Scan(&row, &same); {
+	switch err := stmt.QueryRowContext(ctx, bareID(id), b.id, int64(undated)).Scan(&row, &same); {
 	case errors.Is(err, sql.ErrNoRows):
 		return 0, 0, fmt.Errorf("%s in %s: %w", id, b.Owner, ErrNoMail)
 	case err != nil:
 		return 0, 0, fmt.Errorf("look up %s in %s: %w", id, s.path, err)
 	}
 	return row, same - 1, nil
+}
+
+// locateRow checks that a row is one of b.
+func (s *Store) locateRow(ctx context.Context, b *box, n int64) (row int64, same int, err error) {
+	if b.first <= n && n <= b.last {
+		return n, 0, nil
+	}
+	added, err := s.late(ctx, b)
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, ok := added.find(n); !ok {
+		return 0, 0, fmt.Errorf("row %d of %s: %w", n, b.Owner, ErrNoMail)
+	}
+	return n, 0, nil
 }

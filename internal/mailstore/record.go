@@ -31,7 +31,7 @@ type rest struct {
 }
 
 const mailColumns = `m.row, o.owner, m.message_id, m.date, m.micros, m.date_source, m.sender, m.recipients,
-	m.subject, m.body, m.folder, m.thread_id, m.source, m.more`
+	m.subject, m.folder, m.thread_id, m.source, m.more, m.body`
 
 // scanMail reads a row of mailColumns.
 func scanMail(scan func(...any) error) (*Mail, error) {
@@ -44,7 +44,7 @@ func scanMail(scan func(...any) error) (*Mail, error) {
 	)
 	e := &m.Email
 	err := scan(&m.Row, &e.Owner, &e.MessageID, &seconds, &micros, &e.DateSource, &e.From, &to,
-		&e.Subject, &e.Body, &e.Folder, &e.ThreadID, &e.Source, &more)
+		&e.Subject, &e.Folder, &e.ThreadID, &e.Source, &more, &e.Body)
 	if err != nil {
 		return nil, err
 	}

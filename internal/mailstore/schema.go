@@ -4,18 +4,20 @@ import "fmt"
 
 // Schema is the version of the database layout that Build writes and Open
 // reads. docs/format/inbox-db.md describes it.
-const Schema = 1
+const Schema = 2
 
 const tables = `
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
--- One row a mailbox; its mails are the rows first_row to last_row of mails.
+-- One row a mailbox. It was built with the rows first_row to last_row; mails
+-- added later have higher rows.
 CREATE TABLE owners (
   owner_id  INTEGER PRIMARY KEY,
   owner     TEXT NOT NULL UNIQUE,   -- the canonical address
   name      TEXT NOT NULL,          -- what the mail files call the mailbox
   first_row INTEGER NOT NULL,
   last_row  INTEGER NOT NULL,
+  mails     INTEGER NOT NULL,       -- how many there are
   newest    INTEGER                 -- Unix seconds of the newest believable date
 );
 CREATE TABLE aliases (
@@ -23,10 +25,13 @@ CREATE TABLE aliases (
   owner_id INTEGER NOT NULL REFERENCES owners
 ) WITHOUT ROWID;
 
--- One row a message and mailbox, numbered by mailbox, then date.
+-- One row a message and mailbox, numbered by mailbox, then date; those added
+-- later are numbered on from the highest row. The body stands last, so that no
+-- other column lies behind its pages.
 CREATE TABLE mails (
   row         INTEGER PRIMARY KEY,
   owner_id    INTEGER NOT NULL REFERENCES owners,
+  appended    INTEGER NOT NULL,     -- 1: added after the mailbox was built
   message_id  TEXT NOT NULL,
   date        INTEGER,              -- Unix seconds, NULL where there is none
   micros      INTEGER NOT NULL,     -- microseconds above date
@@ -34,13 +39,13 @@ CREATE TABLE mails (
   sender      TEXT NOT NULL,
   recipients  TEXT NOT NULL,        -- JSON {"to":[],"cc":[],"bcc":[]}
   subject     TEXT NOT NULL,
-  body        TEXT NOT NULL,
   folder      TEXT NOT NULL,
   thread_id   TEXT NOT NULL,
   source      TEXT NOT NULL,
-  more        TEXT NOT NULL         -- JSON of the remaining fields of the record
+  more        TEXT NOT NULL,        -- JSON of the remaining fields of the record
+  body        TEXT NOT NULL
 );
-CREATE INDEX mails_date ON mails (owner_id, date);
+CREATE INDEX mails_date ON mails (owner_id, appended, date);
 
 -- Every Message-ID of a mail: its own first, then those of its copies.
 CREATE TABLE ids (

@@ -1,10 +1,13 @@
 package mailstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -74,59 +77,96 @@ func (s *Store) Search(ctx context.Context, q Query) (Hits, error) {
 	if !ok {
 		return Hits{}, ErrNoKeywords
 	}
-	first, last, err := s.rowRange(ctx, b, q.After, q.Before)
-	if err != nil || first > last {
+	span, err := s.span(ctx, b, q.After, q.Before)
+	if err != nil {
 		return Hits{}, err
 	}
 	keep, err := s.partyFilter(ctx, b, q)
 	if err != nil {
 		return Hits{}, err
 	}
-	hits, err := s.find(ctx, b, search{expr, first, last, keep, q})
+	hits, err := s.find(ctx, b, search{expr, span, keep, q})
 	if err != nil {
 		return Hits{}, fmt.Errorf("search %s in %s: %w", b.Owner, s.path, err)
 	}
 	return hits, nil
 }
 
-// A search is a query made ready: dates as a range of rows (S3), which also
-// keeps it inside the mailbox (S1), and addresses as a test of a row, nil if
-// none was asked for.
+// A search is a query made ready: dates as rows (S3), and addresses as a test
+// of a row, nil if none was asked for.
 type search struct {
-	expr        string
-	first, last int64
-	keep        func(row int64) bool
+	expr string
+	span
+	keep func(row int64) bool
 	Query
+}
+
+// A span is the rows of a mailbox whose dates lie in a window: of those that it
+// was built with a range, of those added later all with such a date.
+type span struct {
+	first, last   int64
+	built         int64 // the last row that the mailbox was built with
+	added         *late
+	after, before int64 // seconds: not before, before
+}
+
+// has reports whether a row of the mailbox is in the span.
+func (p *span) has(row int64) bool {
+	if row <= p.built {
+		return p.first <= row && row <= p.last
+	}
+	date := p.date(row)
+	return p.after <= date && date < p.before
+}
+
+// date is that of a row that was added.
+func (p *span) date(row int64) int64 {
+	at, _ := p.added.find(row)
+	return p.added.dates[at]
 }
 
 func fold(s string) string { return strings.ToLower(clean(s)) }
 
-// rowRange returns the rows whose dates lie in [after, before).
-func (s *Store) rowRange(ctx context.Context, b *box, after, before time.Time) (first, last int64, err error) {
-	first, last = b.first, b.last
+// span finds the rows whose dates lie in [after, before). A mail without a date
+// lies in no window but the one without bounds.
+func (s *Store) span(ctx context.Context, b *box, after, before time.Time) (span, error) {
+	p := span{first: b.first, last: b.last, built: b.last}
+	p.after, p.before = window(after, before)
+	var err error
+	if p.added, err = s.late(ctx, b); err != nil {
+		return p, err
+	}
 	if after.IsZero() && before.IsZero() {
-		return first, last, nil
+		return p, nil
 	}
-	lo, hi := int64(-1<<62), int64(1<<62)
-	if !after.IsZero() {
-		lo = ceilSecond(after)
-	}
-	if !before.IsZero() {
-		hi = ceilSecond(before)
-	}
-	stmt, err := s.prepare(ctx, `SELECT (SELECT row FROM mails WHERE owner_id = ?1 AND date >= ?2 ORDER BY date, row LIMIT 1),
-		(SELECT row FROM mails WHERE owner_id = ?1 AND date < ?3 ORDER BY date DESC, row DESC LIMIT 1)`)
+	stmt, err := s.prepare(ctx, `SELECT (SELECT row FROM mails WHERE owner_id = ?1 AND appended = 0 AND date >= ?2 ORDER BY date, row LIMIT 1),
+		(SELECT row FROM mails WHERE owner_id = ?1 AND appended = 0 AND date < ?3 ORDER BY date DESC, row DESC LIMIT 1)`)
 	if err != nil {
-		return 0, 0, fmt.Errorf("search %s in %s: %w", b.Owner, s.path, err)
+		return p, fmt.Errorf("search %s in %s: %w", b.Owner, s.path, err)
 	}
 	var from, to sql.NullInt64
-	if err := stmt.QueryRowContext(ctx, b.id, lo, hi).Scan(&from, &to); err != nil {
-		return 0, 0, fmt.Errorf("search %s in %s: %w", b.Owner, s.path, err)
+	if err := stmt.QueryRowContext(ctx, b.id, p.after, p.before).Scan(&from, &to); err != nil {
+		return p, fmt.Errorf("search %s in %s: %w", b.Owner, s.path, err)
 	}
-	if !from.Valid || !to.Valid {
-		return 1, 0, nil
+	if p.first, p.last = from.Int64, to.Int64; !from.Valid || !to.Valid {
+		p.first, p.last = 1, 0
 	}
-	return from.Int64, to.Int64, nil
+	return p, nil
+}
+
+// window is [after, before) in seconds.
+func window(after, before time.Time) (from, to int64) {
+	from, to = undated, math.MaxInt64
+	if !after.IsZero() || !before.IsZero() {
+		from++ // some date
+	}
+	if !after.IsZero() {
+		from = ceilSecond(after)
+	}
+	if !before.IsZero() {
+		to = ceilSecond(before)
+	}
+	return from, to
 }
 
 // ceilSecond rounds up, so that comparing whole seconds equals comparing t.
@@ -156,48 +196,100 @@ func (s *Store) find(ctx context.Context, b *box, q search) (Hits, error) {
 
 // findRows returns the rows of the hits in order, and their total.
 func (s *Store) findRows(ctx context.Context, b *box, q search) (found []int64, h Hits, err error) {
-	most, limit := DefaultMax, int64(-1)
+	most := DefaultMax
 	if q.Max > 0 {
 		most = q.Max
 	}
-	if q.keep == nil {
-		limit = int64(max(most, TotalCap+1))
+	switch {
+	case len(q.added.rows) == 0 && q.first > q.last:
+		return nil, h, nil
+	case len(q.added.rows) == 0:
+		found, h.Total, err = s.matches(ctx, b, q, q.first, q.last, q.keep, most)
+	case q.Mode == All:
+		found, h.Total, err = s.newestFirst(ctx, b, q, most)
+	default:
+		in := func(row int64) bool { return q.has(row) && (q.keep == nil || q.keep(row)) }
+		found, h.Total, err = s.matches(ctx, b, q, b.first, math.MaxInt64, in, most)
 	}
-	order := `bm25(` + ftsTable(b.id) + `, 2.0, 1.0), f.rowid`
+	if h.Total > TotalCap {
+		h.Total, h.More = TotalCap, true
+	}
+	return found, h, err
+}
+
+// matches returns the first most rows from first to last that match and pass
+// keep (nil: all do), and how many there are, counted to just above TotalCap.
+func (s *Store) matches(ctx context.Context, b *box, q search, first, last int64, keep func(int64) bool, most int) (found []int64, total int, err error) {
+	order, limit := `bm25(`+ftsTable(b.id)+`, 2.0, 1.0), f.rowid`, int64(-1)
 	if q.Mode == All {
 		order = `f.rowid DESC`
 	}
+	if keep == nil {
+		limit = int64(max(most, TotalCap+1))
+	}
 	stmt, err := s.prepare(ctx, fmt.Sprintf(`SELECT f.rowid FROM %s f WHERE %[1]s MATCH ? AND f.rowid BETWEEN ? AND ? ORDER BY %s LIMIT ?`, ftsTable(b.id), order))
 	if err != nil {
-		return nil, h, err
+		return nil, 0, err
 	}
-	rows, err := stmt.QueryContext(ctx, q.expr, q.first, q.last, limit)
+	rows, err := stmt.QueryContext(ctx, q.expr, first, last, limit) //nolint:sqlclosecheck // each closes them
 	if err != nil {
-		return nil, h, err
+		return nil, 0, err
 	}
 	err = each(rows, func() error {
 		var row int64
 		if err := rows.Scan(&row); err != nil {
 			return err
 		}
-		if q.keep != nil && !q.keep(row) {
+		if keep != nil && !keep(row) {
 			return nil
 		}
 		if len(found) < most {
 			found = append(found, row)
 		}
-		if h.Total++; h.Total > TotalCap && len(found) == most {
+		if total++; total > TotalCap && len(found) == most {
 			return errEnough
 		}
 		return nil
 	})
-	if h.Total > TotalCap {
-		h.Total, h.More = TotalCap, true
-	}
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
-	return found, h, err
+	return found, total, err
+}
+
+// newestFirst merges the matches among the rows that a mailbox was built with,
+// which are in order, with those among the rows that were added.
+func (s *Store) newestFirst(ctx context.Context, b *box, q search, most int) (found []int64, total int, err error) {
+	found, total, err = s.matches(ctx, b, q, q.first, q.last, q.keep, most)
+	if err != nil {
+		return nil, 0, err
+	}
+	dates := map[int64]int64{}
+	for _, row := range found {
+		if dates[row], err = s.date(ctx, row); err != nil {
+			return nil, 0, err
+		}
+	}
+	keep := func(row int64) bool {
+		ok := q.has(row) && (q.keep == nil || q.keep(row))
+		if ok {
+			dates[row] = q.date(row)
+		}
+		return ok
+	}
+	added, more, err := s.matches(ctx, b, q, b.last+1, math.MaxInt64, keep, math.MaxInt)
+	found = append(found, added...)
+	slices.SortFunc(found, func(x, y int64) int { return cmp.Or(cmp.Compare(dates[y], dates[x]), cmp.Compare(y, x)) })
+	return found[:min(most, len(found))], total + more, err
+}
+
+// date is that of a row, undated without one.
+func (s *Store) date(ctx context.Context, row int64) (date int64, err error) {
+	list, err := s.rowsOf(ctx, `SELECT coalesce(date, ?) FROM mails WHERE row = ?`, int64(undated), row)
+	if err != nil || len(list) == 0 {
+		return undated, err
+	}
+	return list[0], nil
 }
 
 // errEnough ends the reading of rows early.

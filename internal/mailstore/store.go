@@ -1,11 +1,13 @@
 // Package mailstore owns inbox.db, the SQLite database that an agent searches:
 // its schema, its building, and the questions that are asked of it.
 //
-// Most callers want Build, Open, Search and Read. Every question names an
+// Most callers want Build, Extend, Open, Search and Read. Every question names an
 // owner, and nothing of another owner's mailbox is ever returned: S1. Keywords
 // are data, never query syntax: S2. Row numbers run by owner, then date, so a
-// range of dates is a range of rows: S3. The same database gives the same
-// results in the same order, at any concurrency: S4.
+// range of dates is a range of rows: S3 (what was added later is looked at by
+// itself). The same database gives the same results in the same order, at any
+// concurrency: S4. A row number is never given to another mail: S5. A damaged
+// file is refused, so that no search finds nothing by mistake: S6.
 //
 // The package does not decide what an agent may see of a mail, nor how it is
 // shown; that is the environment's.
@@ -61,13 +63,15 @@ type Store struct {
 	mu      sync.Mutex
 	stmts   map[string]*sql.Stmt
 	rosters map[int64]*roster // by owner_id
+	added   map[int64]*late   // by owner_id
 }
 
 // A box is a row of table owners.
 type box struct {
 	Mailbox
 	id          int64
-	first, last int64
+	first, last int64 // rows that it was built with
+	mails       int64
 	newest      time.Time
 }
 
@@ -78,7 +82,7 @@ const idleConns = 64
 
 // Open opens the database at path for reading.
 func Open(path string) (*Store, error) {
-	s := &Store{path: path, aliases: map[string]int{}, stmts: map[string]*sql.Stmt{}, rosters: map[int64]*roster{}}
+	s := &Store{path: path, aliases: map[string]int{}, stmts: map[string]*sql.Stmt{}, rosters: map[int64]*roster{}, added: map[int64]*late{}}
 	if err := s.open(context.Background()); err != nil {
 		return nil, errors.Join(fmt.Errorf("open inbox index %s: %w", path, err), s.Close())
 	}
@@ -91,7 +95,10 @@ func (s *Store) open(ctx context.Context) error {
 	} else if info.IsDir() {
 		return errors.New("is a folder, want the file that ingest --index wrote")
 	}
-	var err error
+	err := s.verify()
+	if err != nil {
+		return err
+	}
 	s.db, err = sql.Open("sqlite", dataSource(s.path, "mode=ro&immutable=1&_pragma=query_only(1)&_pragma=mmap_size(268435456)"))
 	if err != nil {
 		return err
@@ -101,6 +108,16 @@ func (s *Store) open(ctx context.Context) error {
 		return err
 	}
 	return s.loadOwners(ctx)
+}
+
+// verify reads the whole file once: its checksum must be right.
+func (s *Store) verify() error {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return cause(err)
+	}
+	defer func() { _ = f.Close() }()
+	return verify(f)
 }
 
 // dataSource is a SQLite URI of a path in which any character may occur.
@@ -126,22 +143,29 @@ func (s *Store) checkSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if meta["schema"] != strconv.Itoa(Schema) {
-		return fmt.Errorf("was written with schema %q, this program reads %d: run ingest again", meta["schema"], Schema)
+	if err := checkVersion(meta["schema"]); err != nil {
+		return err
 	}
 	s.stem = meta["stem"] == "true"
 	return nil
 }
 
+func checkVersion(schema string) error {
+	if schema != strconv.Itoa(Schema) {
+		return fmt.Errorf("was written with schema %q, this program reads %d: run ingest again", schema, Schema)
+	}
+	return nil
+}
+
 func (s *Store) loadOwners(ctx context.Context) error {
-	rows, err := s.db.QueryContext(ctx, `SELECT owner_id, owner, name, first_row, last_row, newest FROM owners ORDER BY owner_id`)
+	rows, err := s.db.QueryContext(ctx, `SELECT owner_id, owner, name, first_row, last_row, mails, newest FROM owners ORDER BY owner_id`)
 	if err != nil {
 		return err
 	}
 	err = each(rows, func() error {
 		var b box
 		var newest sql.NullInt64
-		if err := rows.Scan(&b.id, &b.Owner, &b.Name, &b.first, &b.last, &newest); err != nil {
+		if err := rows.Scan(&b.id, &b.Owner, &b.Name, &b.first, &b.last, &b.mails, &newest); err != nil {
 			return err
 		}
 		if newest.Valid {
@@ -235,7 +259,7 @@ func (s *Store) Count(owner string) int {
 	if err != nil {
 		return 0
 	}
-	return int(b.last - b.first + 1)
+	return int(b.mails)
 }
 
 // NewestDate returns the date of a mailbox's newest mail, wrong dates (a
@@ -250,28 +274,108 @@ func (s *Store) NewestDate(owner string) time.Time {
 
 // Mails iterates over a mailbox in order of dates, mails without a date first.
 func (s *Store) Mails(ctx context.Context, owner string) iter.Seq2[*Mail, error] {
+	return s.MailsSince(ctx, owner, time.Time{})
+}
+
+// MailsSince is Mails without those before a moment; with a zero one it is Mails.
+func (s *Store) MailsSince(ctx context.Context, owner string, since time.Time) iter.Seq2[*Mail, error] {
 	return func(yield func(*Mail, error) bool) {
 		b, err := s.box(owner)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		rows, err := s.db.QueryContext(ctx, `SELECT `+mailColumns+` FROM mails m JOIN owners o USING (owner_id) WHERE m.row BETWEEN ? AND ? ORDER BY m.row`, b.first, b.last)
-		if err != nil {
-			yield(nil, fmt.Errorf("read mails of %s in %s: %w", owner, s.path, err))
-			return
-		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			m, err := scanMail(rows.Scan)
-			if !yield(m, err) || err != nil {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
+		if err := s.mailsSince(ctx, b, since, func(m *Mail) bool { return yield(m, nil) }); err != nil {
 			yield(nil, fmt.Errorf("read mails of %s in %s: %w", owner, s.path, err))
 		}
 	}
+}
+
+const selectMails = `SELECT ` + mailColumns + ` FROM mails m JOIN owners o USING (owner_id) WHERE `
+
+// mailsSince reads the rows of a mailbox as they were built; where mails were
+// added, one by one in the order of all dates.
+func (s *Store) mailsSince(ctx context.Context, b *box, since time.Time, yield func(*Mail) bool) error {
+	if b.mails > b.last-b.first+1 {
+		return s.byDates(ctx, b, since, yield)
+	}
+	span, err := s.span(ctx, b, since, time.Time{})
+	if err != nil {
+		return err
+	}
+	rows, err := s.db.QueryContext(ctx, selectMails+`m.row BETWEEN ? AND ? ORDER BY m.row`, span.first, span.last)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		m, err := scanMail(rows.Scan)
+		if err != nil {
+			return err
+		}
+		if !yield(m) {
+			return nil
+		}
+	}
+	return rows.Err()
+}
+
+func (s *Store) byDates(ctx context.Context, b *box, since time.Time, yield func(*Mail) bool) error {
+	after, _ := window(since, time.Time{})
+	all, err := s.rowsOf(ctx, `SELECT row FROM mails WHERE owner_id = ?1 AND coalesce(date, ?3) >= ?2 ORDER BY coalesce(date, ?3), row`, b.id, after, int64(undated))
+	if err != nil {
+		return err
+	}
+	for _, row := range all {
+		m, err := s.mail(ctx, row)
+		if err != nil {
+			return err
+		}
+		if !yield(m) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// At returns the mails of a mailbox of one second, or those without a date.
+func (s *Store) At(ctx context.Context, owner string, date time.Time) ([]*Mail, error) {
+	b, err := s.box(owner)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.rowsOf(ctx, `SELECT row FROM mails WHERE owner_id = ? AND appended IN (0, 1) AND date IS ? ORDER BY row`, b.id, seconds(date))
+	if err != nil {
+		return nil, fmt.Errorf("read mails of %s in %s: %w", owner, s.path, err)
+	}
+	mails := make([]*Mail, 0, len(all))
+	for _, row := range all {
+		m, err := s.mail(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		mails = append(mails, m)
+	}
+	return mails, nil
+}
+
+// rowsOf reads one number a row.
+func (s *Store) rowsOf(ctx context.Context, query string, args ...any) (list []int64, err error) {
+	stmt, err := s.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(ctx, args...) //nolint:sqlclosecheck // each closes them
+	if err != nil {
+		return nil, err
+	}
+	err = each(rows, func() error {
+		var row int64
+		err := rows.Scan(&row)
+		list = append(list, row)
+		return err
+	})
+	return list, err
 }
 
 // prepare keeps one statement a query text.
