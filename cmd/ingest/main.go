@@ -24,6 +24,7 @@ func command() *cli.Command {
 		Name:      "ingest",
 		Usage:     "turn mail files into records and an inbox database",
 		ArgsUsage: "[FILE|FOLDER ...]",
+		Commands:  []*cli.Command{searchCommand(), showCommand()},
 		Description: `Reads tar archives (plain, gzip or zstd) as they are, trees of mail files such as CMU's Enron
 corpus, Maildirs, mbox files, single messages, and Kaggle's emails.csv. Copies of a message within a
 mailbox become one record. A damaged message is a record with warnings.

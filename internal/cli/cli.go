@@ -24,6 +24,7 @@ import (
 
 	"agentmill/internal/clock"
 	"agentmill/internal/progress"
+	"agentmill/internal/terminal"
 )
 
 // A Command is one program. Flags carry Destinations: Run sees only their values.
@@ -69,7 +70,7 @@ type Env struct {
 
 // Notef prints the final one-line summary on standard error.
 func (e *Env) Notef(format string, args ...any) {
-	_, _ = fmt.Fprintf(e.Stderr, "%s: %s\n", e.Name, fmt.Sprintf(format, args...))
+	_, _ = fmt.Fprintf(e.Stderr, "%s: %s\n", e.Name, terminal.Safe(fmt.Sprintf(format, args...)))
 }
 
 // Main runs c with the process's arguments and streams and ends the process.

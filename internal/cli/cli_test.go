@@ -189,6 +189,7 @@ func TestExitCodes(t *testing.T) {
 		{"gate", Gatef("accuracy .5 < .9"), 4, "probe: error: accuracy .5 < .9\n"},
 		{"stopped", Stoppedf("no signal"), 5, "probe: error: no signal\n"},
 		{"try again", fmt.Errorf("step: %w", TryAgainf("server down")), 75, "probe: error: step: server down\n"},
+		{"escapes of a terminal", fmt.Errorf("read a\x1b[2Jb: %w", plain), 1, "probe: error: read a\\x1b[2Jb: read x: broken\n"},
 		{"hint", WithHint(plain, "mend it"), 1, "probe: error: read x: broken\nprobe: hint: mend it\n"},
 		{"cancelled inside", context.Canceled, 1, "probe: error: context canceled\n"},
 	} {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"syscall"
+
+	"agentmill/internal/terminal"
 )
 
 // The exit codes.
@@ -79,7 +81,8 @@ func Code(err error) int {
 	return codeFailed
 }
 
-// report prints err and returns the exit code.
+// report prints err and returns the exit code. What an error repeats of a file
+// may hold what a terminal would obey.
 func report(ctx context.Context, name string, err error, stderr io.Writer) int {
 	code := Code(err)
 	switch code {
@@ -93,12 +96,12 @@ func report(ctx context.Context, name string, err error, stderr io.Writer) int {
 		_, _ = fmt.Fprintf(stderr, "%s: interrupted\n", name)
 		return code
 	case codePartial:
-		_, _ = fmt.Fprintf(stderr, "%s: partial: %v\n", name, err)
+		_, _ = fmt.Fprintf(stderr, "%s: partial: %s\n", name, terminal.Safe(err.Error()))
 		return code
 	}
-	_, _ = fmt.Fprintf(stderr, "%s: error: %v\n", name, err)
+	_, _ = fmt.Fprintf(stderr, "%s: error: %s\n", name, terminal.Safe(err.Error()))
 	if h, ok := errors.AsType[*hintError](err); ok {
-		_, _ = fmt.Fprintf(stderr, "%s: hint: %s\n", name, h.hint)
+		_, _ = fmt.Fprintf(stderr, "%s: hint: %s\n", name, terminal.Safe(h.hint))
 	}
 	return code
 }

@@ -19,7 +19,7 @@ const module = "agentmill"
 // a package belongs is part of adding it.
 var layers = [][]string{
 	// edge: knows nothing of the domain
-	{"internal/clock", "internal/seed", "internal/atomicfile", "internal/jsonl", "internal/ordered", "internal/numtest", "internal/half", "internal/mapped", "internal/lint"},
+	{"internal/clock", "internal/seed", "internal/atomicfile", "internal/jsonl", "internal/ordered", "internal/numtest", "internal/half", "internal/mapped", "internal/lint", "internal/terminal"},
 	{"internal/progress"},
 	{"internal/cli", "internal/journal"},
 	// vocabulary: types that flow, and pure functions over text and numbers

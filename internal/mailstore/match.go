@@ -5,18 +5,22 @@ import (
 	"unicode"
 )
 
-// maxKeywords bounds a query; an agent's line has a dozen.
-const maxKeywords = 64
+// What bounds a query. An agent's line has a dozen keywords; each word of a
+// phrase costs a look into the index.
+const (
+	maxKeywords = 64
+	maxWords    = 64 // of one keyword
+)
 
 // match writes an FTS5 expression that finds keywords as they stand. Each is a
 // quoted string, so no character of it is syntax; one of several words is a
-// phrase. Keywords without a letter or digit, and repeated ones, are dropped.
-// ok is false if nothing is left.
+// phrase. Keywords without a letter or digit, and repeated ones, are dropped; of
+// a keyword of more than maxWords words those count that come first. ok is false if nothing is left.
 func match(keywords []string, mode Mode) (expr string, ok bool) {
 	var quoted []string
 	seen := map[string]bool{}
 	for _, k := range keywords {
-		k = clean(k)
+		k = firstWords(clean(k))
 		folded := strings.ToLower(k)
 		if !strings.ContainsFunc(k, isWord) || seen[folded] || len(quoted) == maxKeywords {
 			continue
@@ -41,6 +45,22 @@ func clean(s string) string {
 		}
 		return r
 	}, s))
+}
+
+// firstWords is s up to the end of its word maxWords.
+func firstWords(s string) string {
+	n, inside := 0, false
+	for i, r := range s {
+		if word := isWord(r) || unicode.IsMark(r); word != inside {
+			if inside = word; word {
+				n++
+			}
+		}
+		if n > maxWords {
+			return s[:i]
+		}
+	}
+	return s
 }
 
 // isWord reports whether the tokenizer unicode61 makes r part of a word.

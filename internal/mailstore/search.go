@@ -44,6 +44,7 @@ type Query struct {
 	After    time.Time // not before this
 	Before   time.Time // before this
 	Max      int       // most hits; DefaultMax if 0 or less
+	Marks    [2]string // put before and after each match in a snippet; nothing if empty
 }
 
 // Hits is the answer to a Query.
@@ -185,7 +186,7 @@ func (s *Store) find(ctx context.Context, b *box, q search) (Hits, error) {
 		return Hits{}, err
 	}
 	for _, row := range found {
-		hit, err := s.show(ctx, b, q.expr, row)
+		hit, err := s.show(ctx, b, q, row)
 		if err != nil {
 			return Hits{}, err
 		}
@@ -295,9 +296,9 @@ func (s *Store) date(ctx context.Context, row int64) (date int64, err error) {
 // errEnough ends the reading of rows early.
 var errEnough = errors.New("enough")
 
-func (s *Store) show(ctx context.Context, b *box, expr string, row int64) (Hit, error) {
+func (s *Store) show(ctx context.Context, b *box, q search, row int64) (Hit, error) {
 	fts := ftsTable(b.id)
-	stmt, err := s.prepare(ctx, fmt.Sprintf(`SELECT m.row, m.message_id, m.date, m.micros, m.sender, m.subject, snippet(%s, 1, '', '', '…', %d)
+	stmt, err := s.prepare(ctx, fmt.Sprintf(`SELECT m.row, m.message_id, m.date, m.micros, m.sender, m.subject, snippet(%s, 1, ?, ?, '…', %d)
 		FROM %s f JOIN mails m ON m.row = f.rowid WHERE %s MATCH ? AND f.rowid = ?`, fts, snippetTokens, fts, fts))
 	if err != nil {
 		return Hit{}, err
@@ -307,7 +308,7 @@ func (s *Store) show(ctx context.Context, b *box, expr string, row int64) (Hit, 
 		seconds sql.NullInt64
 		micros  int64
 	)
-	if err := stmt.QueryRowContext(ctx, expr, row).Scan(&h.Row, &h.MessageID, &seconds, &micros, &h.From, &h.Subject, &h.Snippet); err != nil {
+	if err := stmt.QueryRowContext(ctx, q.Marks[0], q.Marks[1], q.expr, row).Scan(&h.Row, &h.MessageID, &seconds, &micros, &h.From, &h.Subject, &h.Snippet); err != nil {
 		return Hit{}, err
 	}
 	if seconds.Valid {

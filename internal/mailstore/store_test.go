@@ -145,6 +145,71 @@ func TestSearchHit(t *testing.T) {
 	}
 }
 
+func TestSnippetMarks(t *testing.T) {
+	s := build(t, sample(), mailstore.Options{})
+	h, err := s.Search(t.Context(), mailstore.Query{Owner: ana, Keywords: []string{"trading", "may"}, Marks: [2]string{"[", "]"}})
+	if err != nil || len(h.Hits) != 1 || h.Hits[0].Snippet != "gas: [trading] starts in [May] > the old curve" {
+		t.Errorf("got %+v, %v", h, err)
+	}
+}
+
+// TestHostileKeywords is S2: what is syntax elsewhere is looked for as it stands,
+// and finds what holds it.
+func TestHostileKeywords(t *testing.T) {
+	m := func(id, body string) *mail.Email {
+		return &mail.Email{MessageID: id, Owner: ana, Body: body, Source: id}
+	}
+	long := strings.Repeat("word ", 2000)
+	s := build(t, []*mail.Email{
+		m("quote", `a 6" pipe, he said "no"`), m("and", "bread AND butter"), m("near", "NEAR(the river)"), m("star", "gas* and gasoline"),
+		m("emoji", "party 🎉 tonight"), m("long", long), m("column", "subject:outage in body"), m("minus", "-not +this ^that {those}"),
+		m("accent", "Zoë's café"), m("cjk", "会议 明天"), m("mail", "write to foo@bar.example.com"),
+	}, mailstore.Options{})
+	for _, tt := range []struct {
+		keywords []string
+		any, all string // ids found
+	}{
+		{[]string{`6"`}, "quote", "quote"},
+		{[]string{`"no"`, `said "`}, "quote", "quote"},
+		{[]string{`" OR "`}, "", ""},
+		{[]string{"AND"}, "and star", "star and"}, // a word like others
+		{[]string{"bread", "AND", "river"}, "and near star", ""},
+		{[]string{"NOT", "OR"}, "minus", ""},
+		{[]string{"NEAR(the river)"}, "near", "near"},
+		{[]string{"NEAR(", "river"}, "near", "near"},
+		{[]string{"NEAR(bread butter, 5)"}, "", ""},
+		{[]string{"gas*"}, "star", "star"},
+		{[]string{"gaso*"}, "", ""},
+		{[]string{"*", "party"}, "emoji", "emoji"},
+		{[]string{"🎉", "tonight"}, "emoji", "emoji"},
+		{[]string{"party 🎉 tonight"}, "emoji", "emoji"},
+		{[]string{"subject:outage"}, "column", "column"},
+		{[]string{"body: outage"}, "", ""},
+		{[]string{"-not", "+this", "^that", "{those}"}, "minus", "minus"},
+		{[]string{long}, "long", "long"},
+		{[]string{strings.Repeat("x", 10_000)}, "", ""},
+		{[]string{strings.Repeat(`"*(`, 3_000) + "party"}, "emoji", "emoji"},
+		{[]string{"zoe", "CAFÉ"}, "accent", "accent"},
+		{[]string{"会议"}, "cjk", "cjk"},
+		{[]string{"foo@bar.example.com"}, "mail", "mail"},
+		{[]string{"par\x00ty", "tonight"}, "emoji", ""},
+		{[]string{"'; DROP TABLE mails; --", "tonight"}, "emoji", ""},
+		{slices.Repeat([]string{"party", "river"}, 5_000), "emoji near", ""},
+	} {
+		for mode, want := range map[mailstore.Mode]string{mailstore.Any: tt.any, mailstore.All: tt.all} {
+			h, err := s.Search(t.Context(), mailstore.Query{Owner: ana, Keywords: tt.keywords, Mode: mode})
+			if got := strings.Join(ids(h), " "); err != nil || got != want {
+				t.Errorf("%s %.40q: found %q, want %q; error %v", mode, tt.keywords, got, want, err)
+			}
+		}
+	}
+	for _, none := range [][]string{nil, {}, {""}, {"🎉"}, {"*"}, {"(", ")", `"`}, {"\x00"}} {
+		if _, err := s.Search(t.Context(), mailstore.Query{Owner: ana, Keywords: none}); !errors.Is(err, mailstore.ErrNoKeywords) {
+			t.Errorf("%q: error %v, want ErrNoKeywords", none, err)
+		}
+	}
+}
+
 func TestSearchErrors(t *testing.T) {
 	s := build(t, sample(), mailstore.Options{})
 	for _, tt := range []struct {

@@ -9,6 +9,7 @@ import (
 	"agentmill/internal/agent"
 	"agentmill/internal/env"
 	"agentmill/internal/question"
+	"agentmill/internal/terminal"
 	"agentmill/internal/traj"
 )
 
@@ -39,9 +40,9 @@ var why = map[traj.StopReason]string{
 }
 
 func showStep(talk io.Writer, s agent.Step) {
-	_, _ = fmt.Fprintf(talk, "> %s\n", s.Text)
+	_, _ = fmt.Fprintf(talk, "> %s\n", terminal.Safe(s.Text))
 	for line := range strings.Lines(s.Result) {
-		_, _ = fmt.Fprintf(talk, "  %s\n", strings.TrimRight(line, "\n"))
+		_, _ = fmt.Fprintf(talk, "  %s\n", terminal.Safe(strings.TrimRight(line, "\n")))
 	}
 }
 
@@ -58,6 +59,6 @@ func showAnswer(ctx context.Context, world env.Env, q *question.Question, row *t
 		}
 		lines = append(lines, "  source: "+line)
 	}
-	_, err := fmt.Fprintln(out, strings.Join(lines, "\n"))
+	_, err := fmt.Fprintln(out, terminal.Safe(strings.Join(lines, "\n")))
 	return err
 }

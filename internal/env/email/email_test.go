@@ -106,7 +106,7 @@ func TestSearchKeepsToTheMailbox(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	for _, id := range []string{`"1"`, "1", `"<d1@harlan.example>"`, `"<d1-copy@harlan.example>"`} {
+	for _, id := range []string{`"1"`, "1", `"<d1@harlan.example>"`, `"d1@harlan.example"`, `" d1-copy@harlan.example "`, `"<d1-copy@harlan.example>"`} {
 		got := call(t, episode(t, emailtest.Options(), 0), "read_email", `{"message_id":`+id+`}`)
 		want := env.Result{
 			Content: "2001-03-05 09:00 from omar.holt to dana.ruiz: Larkspur kickoff\nDana, The Larkspur kickoff is on Thursday, March 22 at 2:30 pm in room 1204. Bring the drawings. Omar",

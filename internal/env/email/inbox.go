@@ -1,11 +1,9 @@
 package email
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"agentmill/internal/env"
@@ -37,51 +35,7 @@ func (e *Env) resolve(inbox string) (string, error) {
 	if owner, ok := e.store.Resolve(inbox); ok {
 		return owner, nil
 	}
-	return "", &AbsentError{Inbox: inbox, Near: e.near(inbox)}
-}
-
-// near are the owners that have a name most like inbox.
-func (e *Env) near(inbox string) []string {
-	type scored struct {
-		owner string
-		far   int
-	}
-	var all []scored
-	for _, box := range e.store.Owners() {
-		s := scored{owner: box.Owner, far: distance(inbox, box.Owner)}
-		for _, other := range append(box.Aliases, box.Name) {
-			s.far = min(s.far, distance(inbox, other))
-		}
-		all = append(all, s)
-	}
-	slices.SortStableFunc(all, func(a, b scored) int { return cmp.Compare(a.far, b.far) })
-	var names []string
-	for _, s := range all[:min(len(all), nearest)] {
-		names = append(names, s.owner)
-	}
-	return names
-}
-
-// distance is how many runes must be put in, left out or replaced to make b of a.
-func distance(a, b string) int {
-	x, y := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range x {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range y {
-			replace := diagonal
-			if x[i] != y[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(y)]
+	return "", &AbsentError{Inbox: inbox, Near: e.store.Near(inbox, nearest)}
 }
 
 // Names implements env.Namer.
