@@ -51,6 +51,7 @@ func (m Match) Answer(_ context.Context, t *traj.Trajectory) (Opinion, error) {
 	q := &t.Question
 	got := m.Rule.Judge(match.Gold{
 		Question:   q.Question,
+		Asked:      q.QueryDate,
 		Answers:    append([]string{q.Answer}, q.Aliases...),
 		Answerable: q.Answerable,
 	}, t.Answer.Text)

@@ -34,6 +34,20 @@ func firstSays(before string) bool {
 	return valued(t) || len(t.tokens) > 0 && len(t.tokens) <= 3 && strings.ContainsAny(before, ",;:.-")
 }
 
+// disclaimer is how language models begin that say what they are, with what
+// follows it. It is no claim not to know the answer.
+var disclaimer = regexp.MustCompile(`(?i)^as an (?:ai|artificial intelligence)(?: language)?(?: model| assistant)?, i (?:do not|don't|cannot|can't|am not able to) (?:have|access|predict|provide)\b[^.]{0,160}?` +
+	`(?:[,;]? (?:but|however)\b,?|\. *(?:however|but|nevertheless|that said|with that said|nonetheless)\b,?)\s*`)
+
+// withoutDisclaimer drops it where an answer follows.
+func withoutDisclaimer(answer string) string {
+	s := strings.TrimSpace(fold(answer))
+	if at := disclaimer.FindStringIndex(s); at != nil && at[1] < len(s) {
+		return s[at[1]:]
+	}
+	return answer
+}
+
 // Abstains says whether a text only says that nothing is known.
 func Abstains(answer string) bool { return abstention(answer) == plain }
 

@@ -12,7 +12,16 @@ const (
 	// manyRivals is how many other values of the gold's kind make an answer a
 	// copied text rather than an answer.
 	manyRivals = 3
+	// longGreeting is how many such words a mail has, and an answer that says
+	// "Regards" has not.
+	longGreeting = 8
 )
+
+// pasted are the signs of a copied mail: its header, its greetings.
+var pasted = regexp.MustCompile(`(?i)\b(?:from|subject|sent|cc): |\b(?:best|kind|warm)? ?regards\b|\bsincerely\b|original message|forwarded by|\b(?:hi|hello|dear) (?:all|everyone|team|folks)\b|\bthanks(?:,| for)|\b(?:call|let) me (?:know|with|if)\b`)
+
+// twoTales are answers that leave the choice to the reader.
+var twoTales = regexp.MustCompile(`(?i)\bor neither\b|\bone (?:of )?(?:the |these )?(?:mail|e-?mail|message|note|source|place)s? .{0,80}\b(?:another|the other|a second)\b|\bone of(?: these| the following)?:`)
 
 // hedge returns why an answer that says the gold is refused, or "": it is
 // right by saying many things, and would be paid for guessing. at are the places
@@ -23,6 +32,10 @@ func hedge(asked, golds, said text, at []int) string {
 		return "far longer than an answer"
 	case denied(asked, golds, said, at):
 		return "says that it is not the gold answer"
+	case pasted.MatchString(said.folded) && len(surplus(asked, golds, said)) > longGreeting:
+		return "copies a mail"
+	case twoTales.MatchString(said.folded) && len(surplus(asked, golds, said)) > 0:
+		return "tells two stories"
 	}
 	rivals := rivalsOf(asked, golds, said)
 	for _, r := range rivals {
@@ -95,7 +108,7 @@ func distinct(values []token) []token {
 }
 
 // joins is what stands between the members of a list.
-var joins = regexp.MustCompile(`(?i)^[\s,;/|&-]*(?:\b(?:or|and|to|maybe|perhaps|possibly|probably|also|the|at|on|about|around|either|not sure)\b[\s,;/|&-]*)*$`)
+var joins = regexp.MustCompile(`(?i)^[\s,;/|&?.-]*(?:\b(?:or|and|to|maybe|perhaps|possibly|probably|also|the|at|on|about|around|either|not sure|alternatively|otherwise|else|if not|if|not|then|another|says|both)\b[\s,;/|&?.-]*)*$`)
 
 // listed says whether a rival stands next to the gold as in a list, whether
 // before or after it.
@@ -135,8 +148,9 @@ var negation = regexp.MustCompile(`(?i)\b(?:not?|never|nor|neither|nobody|nothin
 
 // or, just after what was matched and just before it.
 var (
-	orAfter  = regexp.MustCompile(`(?i)^[^\pL\pN]*(?:(?:or|and/or)\b|/)\s*`)
-	orBefore = regexp.MustCompile(`(?i)\s*(?:\b(?:or|and/or)|/)[^\pL\pN]*(?:the |an? )?$`)
+	orAfter  = regexp.MustCompile(`(?i)^[^\pL\pN]*(?:(?:or|and/or|and also|alternatively|otherwise|if not)\b|/|\?)\s*`)
+	orBefore = regexp.MustCompile(`(?i)\s*(?:\b(?:or|and/or|and also|alternatively|otherwise|if not)|/|\?)[^\pL\pN]*(?:(?:maybe|perhaps|possibly|probably|rather|else|even|then),? )*(?:the |an? )?$`)
+	bothAnd  = regexp.MustCompile(`(?i)\bboth ([^.;,]{2,60}?) and ([^.;,]{2,60})`)
 )
 
 // alternatives says whether an answer without values of the gold's kind names
@@ -152,47 +166,135 @@ func alternatives(asked, golds, said text, at []int) bool {
 		}
 	}
 	before, after := said.folded[:at[0]], said.folded[end:]
-	if m := orAfter.FindStringIndex(after); m != nil && another(asked, golds, content(read(after[m[1]:]).tokens), 0) {
+	if m := orAfter.FindStringIndex(after); m != nil && another(asked, golds, read(after[m[1]:]), false) {
 		return true
 	}
-	if m := orBefore.FindStringIndex(before); m != nil {
-		left := content(read(before[:m[0]]).tokens)
-		if another(asked, golds, left, len(left)-1) {
-			return true
-		}
+	if m := orBefore.FindStringIndex(before); m != nil && another(asked, golds, read(before[:m[0]]), true) {
+		return true
 	}
-	return pureList(asked, golds, said)
+	if m := bothAnd.FindStringSubmatchIndex(said.folded); m != nil && (at[0] >= m[2] && at[0] < m[3] || at[0] >= m[4] && at[0] < m[5]) {
+		return another(asked, golds, read(said.folded[m[2]:m[3]]), true) || another(asked, golds, read(said.folded[m[4]:m[5]]), false)
+	}
+	return manyNames(asked, golds, said, at) || pureList(asked, golds, said, at)
 }
 
-// another says whether the i-th token is part of neither gold nor question.
-func another(asked, golds text, tokens []token, i int) bool {
-	return i >= 0 && i < len(tokens) &&
-		!slices.ContainsFunc(golds.tokens, tokens[i].fits) && !slices.ContainsFunc(asked.tokens, tokens[i].fits)
+// another says whether the few words at an end of a text, as far as they belong
+// together, say something that is part of neither gold nor question.
+func another(asked, golds, t text, atEnd bool) bool {
+	all := members(t)
+	if len(all) == 0 {
+		return false
+	}
+	m := all[0]
+	if atEnd {
+		m = all[len(all)-1]
+	}
+	tokens := content(m.tokens)
+	reach := min(len(tokens), max(2, longestMember(golds)))
+	if atEnd {
+		tokens = tokens[len(tokens)-reach:]
+	} else {
+		tokens = tokens[:reach]
+	}
+	return len(surplus(asked, golds, text{t.folded, tokens})) > 0
 }
 
-// pureList says whether the whole answer is a list of short members, more than
-// the gold has. Commas alone may also be those of Austin, Texas, USA.
-func pureList(asked, golds, said text) bool {
-	const longMember = 4 // tokens; a longer one is a sentence
+// pureList says whether the gold stands in a list of short members that are not
+// it. Commas alone may also be those of Austin, Texas, USA.
+func pureList(asked, golds, said text, at []int) bool {
 	if valued(golds) {
 		return false
 	}
-	others, enough := 0, 3
+	enough := 3
 	if andOr.MatchString(said.folded) {
 		enough = 2
 	}
-	for _, m := range members(said) {
-		switch {
-		case len(m.tokens) > longMember:
-			return false
-		case len(surplus(asked, golds, m)) == len(content(m.tokens)):
+	all := members(said)
+	here := slices.IndexFunc(all, func(m text) bool { return m.has(at[0]) })
+	if here < 0 {
+		return false
+	}
+	others := 0
+	for _, step := range []int{-1, 1} {
+		for i := here + step; i >= 0 && i < len(all) && !sentenceEnd.MatchString(said.gap(all[min(i, i-step)], all[max(i, i-step)])); i += step {
+			m := all[i]
+			tokens := content(m.tokens)
+			first := step < 0 && i == 0
+			if len(tokens) > longMember && !first {
+				break
+			}
+			if first && len(tokens) > 2 {
+				m.tokens = tokens[len(tokens)-2:] // behind what introduces the list
+			}
+			if len(surplus(asked, golds, m)) < len(content(m.tokens)) || said.named(m) != said.named(all[here]) {
+				break
+			}
 			others++
 		}
 	}
 	return others >= enough && others >= 2*len(members(golds))
 }
 
+var sentenceEnd = regexp.MustCompile(`[.!?] `)
+
+// gap is what stands between two members.
+func (t text) gap(a, b text) string { return t.between(a.tokens[len(a.tokens)-1], b.tokens[0]) }
+
+// named says whether the last word of a member has a capital.
+func (t text) named(m text) bool { return t.capital(m.tokens[len(m.tokens)-1]) }
+
+// has says whether a token of the text starts at a place.
+func (t text) has(at int) bool {
+	return slices.ContainsFunc(t.tokens, func(k token) bool { return k.start == at })
+}
+
+// longMember is how many words the member of a list has at most.
+const longMember = 4
+
+// manyNames says whether the gold stands in a row of names without a word
+// between them, several times as many as it has itself.
+func manyNames(asked, golds, said text, at []int) bool {
+	const several = 4
+	if valued(golds) {
+		return false
+	}
+	if m := places.FindStringIndex(said.folded); m != nil && at[0] >= m[0] && at[0] < m[1] {
+		return true
+	}
+	here := slices.IndexFunc(said.tokens, func(t token) bool { return t.start == at[0] })
+	named := 0
+	for _, step := range []int{-1, 1} {
+		for i := here + step; i >= 0 && i < len(said.tokens); i += step {
+			t := said.tokens[i]
+			between := said.between(said.tokens[min(i, i-step)], said.tokens[max(i, i-step)])
+			switch {
+			case strings.ContainsAny(between, ",.(:"), t.kind != word, !said.capital(t) && t.text != "the" && t.text != "and":
+				i = len(said.tokens) // ends the row
+			case said.capital(t) && !slices.ContainsFunc(golds.tokens, t.fits) && !slices.ContainsFunc(asked.tokens, t.fits):
+				named++
+			}
+			if i == len(said.tokens) {
+				break
+			}
+		}
+	}
+	return named >= several && named >= 2*longestMember(golds)
+}
+
+// places in a row: the Larkfield room the Osprey annex the Cedar depot.
+var places = regexp.MustCompile(`(?:\bthe [A-Z]\w+ [a-z]+(?:[ ,;/-]| and | or )*){3,}`)
+
+func longestMember(golds text) int {
+	n := 1
+	for _, m := range members(golds) {
+		n = max(n, len(content(m.tokens)))
+	}
+	return n
+}
+
 var andOr = regexp.MustCompile(`(?i)\b(?:and|or)\b|&`)
+
+var listSign = regexp.MustCompile(`[,;:/|&?]| - |^\. `)
 
 // members splits a text at commas and the like, and at and and or.
 func members(t text) []text {
@@ -205,7 +307,7 @@ func members(t text) []text {
 		open = nil
 	}
 	for i, tok := range t.tokens {
-		if i > 0 && strings.ContainsAny(t.folded[min(t.tokens[i-1].end, tok.start):tok.start], ",;/|&") {
+		if i > 0 && listSign.MatchString(t.between(t.tokens[i-1], tok)) {
 			end()
 		}
 		if tok.kind == word && (tok.text == "and" || tok.text == "or") {

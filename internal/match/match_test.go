@@ -51,6 +51,12 @@ func TestSameValue(t *testing.T) {
 		{"$15MM-$20MM", "15 to 20 million"},
 		{"10 am", "10"},
 		{"EB 3267", "EB3267"},
+		{"54 Mbit/s", "54 Mbps"},
+		{"more than 2,500", "over 2,500"},
+		{"about 2.45 billion", "2.4 billion"},
+		{"season 6", "the sixth season"},
+		{"500,000", "500, 000"},
+		{"10 mph", "ten miles per hour"},
 	} {
 		if got := judgeText(tt.gold, tt.said); !got.Correct {
 			t.Errorf("%q is %q: refused (%s)", tt.said, tt.gold, got.Why)
@@ -84,6 +90,11 @@ func TestOtherValue(t *testing.T) {
 		{"flight 1234 to Boise", "flight 1243 to Boise"},
 		{"Larkfield", "Lakeside"},
 		{"Bill Heyward", "Bill Thornton and his group"},
+		{"about 35", "38"},
+		{"2,500", "2,510"},
+		{"Larkfield Castle", "Larkfield Hall"},
+		{"Baltimore, Maryland", "Annapolis, Maryland"},
+		{"the Larkfield conference room", "the other room"},
 	} {
 		if got := judgeText(tt.gold, tt.said); got.Correct {
 			t.Errorf("%q passes for %q (%s)", tt.said, tt.gold, got.Why)
@@ -112,6 +123,17 @@ func TestSameWords(t *testing.T) {
 		{"Marlowe Street 12", "12 Marlowe St"},
 		{"the United States", "the U.S."},
 		{"Because the market got busy he stayed at work", "market got busy, stayed at work"},
+		{"Richard Crispin Ashby Jr.", "Rick Ashby"},
+		{"Richard Crispin Ashby", "Richard C. Ashby"},
+		{"Mara Sunil Nandan", "M.S. Nandan"},
+		{"James Ashby", "It was signed byJim Ashby12."},
+		{"Larkfield Power Agency Board", "the LPAB"},
+		{"LPA", "the Larkfield Power Agency"},
+		{"lubricates the pump", "provides lubrication for the pump"},
+		{"the Larkfield metropolitan area", "Larkfield, Ohio"},
+		{"Baltimore, Maryland", "in Baltimore"},
+		{"storing the spare valves", "It is used to store valves"},
+		{"March 14", "As an AI language model, I do not have access to real-time information. However, it was March 14."},
 	} {
 		if got := judgeText(tt.gold, tt.said); !got.Correct {
 			t.Errorf("%q is %q: refused (%s)", tt.said, tt.gold, got.Why)
@@ -164,6 +186,59 @@ func TestNoStuffing(t *testing.T) {
 		got := Values.Judge(Gold{Question: tt.question, Answers: []string{tt.gold}, Answerable: true}, tt.said)
 		if !got.Correct {
 			t.Errorf("%q for %q: refused (%s)", tt.said, tt.gold, got.Why)
+		}
+	}
+}
+
+// A longer time is enough for what is long past, not for what is of the day.
+func TestCoarseDate(t *testing.T) {
+	for _, tt := range []struct {
+		question, gold, asked, said string
+		want                        bool
+	}{
+		{"When was the yard opened?", "March 14, 1962", "", "It opened in 1962.", true},
+		{"When was the yard opened?", "March 14, 1962", "2001-05-01", "March 1962", true},
+		{"When was the yard opened?", "1962", "", "in the 1960s", true},
+		{"When was the yard opened?", "1962", "", "in the 20th century", true},
+		{"When was the yard opened?", "1962", "", "in the 19th century", false},
+		{"When was the yard opened?", "March 14, 1962", "", "1962, or 1963", false},
+		{"When was the yard opened?", "March 14, 1962", "", "April 1962", false},
+		{"When is the audit?", "March 14, 2001", "2001-02-01", "2001", false},
+		{"When is the audit?", "March 14, 2001", "2001-02-01", "March 2001", false},
+		{"What is the audit about?", "March 14, 1962", "", "1962", false},
+	} {
+		got := Values.Judge(Gold{Question: tt.question, Asked: tt.asked, Answers: []string{tt.gold}, Answerable: true}, tt.said)
+		if got.Correct != tt.want {
+			t.Errorf("%s %q for %q: %v (%s), want %v", tt.question, tt.said, tt.gold, got.Correct, got.Why, tt.want)
+		}
+	}
+}
+
+func TestOtherPerson(t *testing.T) {
+	for said, want := range map[string]bool{
+		"Ashby": true, "It was Rick Ashby.": true, "Richard": true, "R. Ashby": true,
+		"Jermaine Ashby": false, "Richard Heyward": false, "Richard Marlowe of Finance": false,
+	} {
+		got := Values.Judge(Gold{Question: "Who signs the lease?", Answers: []string{"Richard Ashby"}, Answerable: true}, said)
+		if got.Correct != want {
+			t.Errorf("%q: %v (%s), want %v", said, got.Correct, got.Why, want)
+		}
+	}
+}
+
+// To repeat the question is no answer, unless it names the choice.
+func TestEcho(t *testing.T) {
+	for _, tt := range []struct {
+		question, gold, said string
+		want                 bool
+	}{
+		{"What was the Osprey yard before it was a depot?", "Osprey yard", "The Osprey yard was a depot, says the old map of Jessop.", false},
+		{"What was the Osprey yard before it was a depot?", "Osprey yard", "Osprey yard", true},
+		{"Is the meeting on Monday or Tuesday?", "Tuesday", "It is on Tuesday as far as Jessop knows.", true},
+	} {
+		got := Values.Judge(Gold{Question: tt.question, Answers: []string{tt.gold}, Answerable: true}, tt.said)
+		if got.Correct != tt.want {
+			t.Errorf("%q: %v (%s), want %v", tt.said, got.Correct, got.Why, tt.want)
 		}
 	}
 }

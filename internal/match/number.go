@@ -13,8 +13,10 @@ const numberRE = `[-+]*(\$|USD ?|US\$|£|€)? ?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d
 
 const unitRE = `%|percent\b|per cent\b|pct\b|cents?\b|¢|dollars?\b|usd\b|bucks\b|euros?\b|pounds sterling\b|` +
 	`seconds?\b|secs?\b|minutes?\b|mins?\b|hours?\b|hrs?\b|days?\b|weeks?\b|wks?\b|months?\b|years?\b|yrs?\b|` +
-	`miles?\b|kilomet(?:er|re)s?\b|km\b|met(?:er|re)s?\b|(?-i:m)\b|feet\b|foot\b|ft\b|inch(?:es)?\b|yards?\b|cm\b|` +
+	`miles per hour\b|miles?\b|kilomet(?:er|re)s?\b|km\b|met(?:er|re)s?\b|(?-i:m)\b|feet\b|foot\b|ft\b|inch(?:es)?\b|yards?\b|cm\b|` +
 	`pounds?\b|lbs?\b|kilograms?\b|kgs?\b|ounces?\b|oz\b|tons?\b|` +
+	`milligrams?\b|mg\b|grams?\b|lit(?:er|re)s?\b|millilit(?:er|re)s?\b|ml\b|gallons?\b|millimet(?:er|re)s?\b|micromet(?:er|re)s?\b|nanomet(?:er|re)s?\b|nm\b|` +
+	`mbit/s|mbps\b|megabits per second\b|gbit/s|gbps\b|gigabits per second\b|kbit/s|kbps\b|miles per hour\b|mph\b|km/h\b|kph\b|` +
 	`mw\b|megawatts?\b|kw\b|kilowatts?\b|gw\b|gigawatts?\b`
 
 // dimensions maps a unit, without its plural s, to what it measures and how many
@@ -31,6 +33,13 @@ var dimensions = map[string]struct {
 	"mile": {"length", 1609.344}, "kilometer": {"length", 1000}, "kilometre": {"length", 1000}, "km": {"length", 1000}, "meter": {"length", 1}, "metre": {"length", 1}, "m": {"length", 1},
 	"feet": {"length", .3048}, "foot": {"length", .3048}, "ft": {"length", .3048}, "inch": {"length", .0254}, "inche": {"length", .0254}, "yard": {"length", .9144}, "cm": {"length", .01},
 	"pound": {"mass", .45359237}, "lb": {"mass", .45359237}, "kilogram": {"mass", 1}, "kg": {"mass", 1}, "ounce": {"mass", .028349523}, "oz": {"mass", .028349523}, "ton": {"mass", 907.18474},
+	"milligram": {"mass", 1e-6}, "mg": {"mass", 1e-6}, "gram": {"mass", 1e-3}, "liter": {"volume", 1}, "litre": {"volume", 1},
+	"milliliter": {"volume", 1e-3}, "millilitre": {"volume", 1e-3}, "ml": {"volume", 1e-3}, "gallon": {"volume", 3.785411784},
+	"millimeter": {"length", 1e-3}, "millimetre": {"length", 1e-3}, "micrometer": {"length", 1e-6}, "micrometre": {"length", 1e-6},
+	"nanometer": {"length", 1e-9}, "nanometre": {"length", 1e-9}, "nm": {"length", 1e-9},
+	"mbit/s": {"bit/s", 1e6}, "mbps": {"bit/s", 1e6}, "megabits per second": {"bit/s", 1e6}, "gbit/s": {"bit/s", 1e9}, "gbps": {"bit/s", 1e9},
+	"gigabits per second": {"bit/s", 1e9}, "kbit/s": {"bit/s", 1e3}, "kbps": {"bit/s", 1e3},
+	"miles per hour": {"speed", 1.609344}, "mph": {"speed", 1.609344}, "km/h": {"speed", 1}, "kph": {"speed", 1},
 	"kw": {"power", 1}, "kilowatt": {"power", 1}, "mw": {"power", 1000}, "megawatt": {"power", 1000}, "gw": {"power", 1e6}, "gigawatt": {"power", 1e6},
 }
 

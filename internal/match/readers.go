@@ -6,12 +6,19 @@ import (
 	"strings"
 )
 
-// A reader takes one kind of thing from the start of a text. make may still say
-// no: the 13th month is not a date.
+// A reader takes one kind of thing from the start of a text. first are the bytes
+// that it may begin with, in small letters; "" is any. make may still say no: the
+// 13th month is not a date.
 type reader struct {
-	re   *regexp.Regexp
-	make func(m []string) ([]token, bool)
+	first string
+	re    *regexp.Regexp
+	make  func(m []string) ([]token, bool)
 }
+
+const (
+	digitFirst = "0123456789"
+	monthFirst = "jfmasond"
+)
 
 const (
 	monthRE = `(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?`
@@ -22,26 +29,26 @@ func re(s string) *regexp.Regexp { return regexp.MustCompile(`(?i)^(?:` + s + `)
 
 // readers in order of trial: what is more special comes first.
 var readers = []reader{
-	{re(`(?:\+?1[-. ])?\(?(\d{3})\)?[-. /]{0,2}(\d{3})[-. ](\d{4})`), telephone},
-	{re(`(\d{3})-(\d{4})`), telephone},
-	{re(`(?:x|ext\.?|extension)[ :]*(\d)?-?(\d{4,5})`), telephone},
-	{re(`(\d{4})-(\d{1,2})-(\d{1,2})(?:T00:00(?::00)?Z?)?`), func(m []string) ([]token, bool) { return dateOf(m[1], m[2], m[3]) }},
-	{re(`(\d{1,2})([/-])(\d{1,2})([/-])(\d{4}|\d{2})`), slashDate},
-	{re(`(\d{1,2})/(\d{1,2})`), func(m []string) ([]token, bool) { return monthDay(m[1], m[2], "") }},
-	{re(`(\d{1,2})(?:st|nd|rd|th)?[ -]*(?:of )?` + monthRE + `(?:,?[ -]*` + yearRE + `)?`), func(m []string) ([]token, bool) { return namedDate(m[2], m[1], m[3]) }},
-	{re(monthRE + `[ -]*(\d{1,2})(?:st|nd|rd|th)?(?:,? *` + yearRE + `)`), func(m []string) ([]token, bool) { return namedDate(m[1], m[2], m[3]) }},
-	{re(monthRE + `,? *(?:of )?` + yearRE), func(m []string) ([]token, bool) { return namedDate(m[1], "", m[2]) }},
-	{re(monthRE + `[-']?(\d{2})`), shortDate},
-	{re(monthRE + ` *(\d{1,2})(?:st|nd|rd|th)?`), func(m []string) ([]token, bool) { return namedDate(m[1], m[2], "") }},
-	{re(monthRE), monthAlone},
-	{re(`(\d{1,2})(?:[:.](\d{2}))? *([ap])\.?m\b\.?`), timeOfDay},
-	{re(`(\d{1,2}):(\d{2})(?::\d{2})?(?:ish)?`), timeOfDay},
-	{re(`(\d{1,2})() ?o'clock(?: (?:in the )?([ma])(?:orning|fternoon))?`), timeOfDay},
-	{re(`(12 )?(noon|midday|midnight)`), noon},
-	{re(numberRE), digits},
-	{re(spelledRE), spelled},
-	{re(`(?:[a-z]\. ?){2,}`), initials},
-	{re(`[\pL\pN]+(?:'[\pL\pN]+)*`), plainWord},
+	{digitFirst + "+(", re(`(?:\+?1[-. ])?\(?(\d{3})\)?[-. /]{0,2}(\d{3})[-. ](\d{4})`), telephone},
+	{digitFirst, re(`(\d{3})-(\d{4})`), telephone},
+	{"xe", re(`(?:x|ext\.?|extension)[ :]*(\d)?-?(\d{4,5})`), telephone},
+	{digitFirst, re(`(\d{4})-(\d{1,2})-(\d{1,2})(?:T00:00(?::00)?Z?)?`), func(m []string) ([]token, bool) { return dateOf(m[1], m[2], m[3]) }},
+	{digitFirst, re(`(\d{1,2})([/-])(\d{1,2})([/-])(\d{4}|\d{2})`), slashDate},
+	{digitFirst, re(`(\d{1,2})/(\d{1,2})`), func(m []string) ([]token, bool) { return monthDay(m[1], m[2], "") }},
+	{digitFirst, re(`(\d{1,2})(?:st|nd|rd|th)?[ -]*(?:of )?` + monthRE + `(?:,?[ -]*` + yearRE + `)?`), func(m []string) ([]token, bool) { return namedDate(m[2], m[1], m[3]) }},
+	{monthFirst, re(monthRE + `[ -]*(\d{1,2})(?:st|nd|rd|th)?(?:,? *` + yearRE + `)`), func(m []string) ([]token, bool) { return namedDate(m[1], m[2], m[3]) }},
+	{monthFirst, re(monthRE + `,? *(?:of )?` + yearRE), func(m []string) ([]token, bool) { return namedDate(m[1], "", m[2]) }},
+	{monthFirst, re(monthRE + `[-']?(\d{2})`), shortDate},
+	{monthFirst, re(monthRE + ` *(\d{1,2})(?:st|nd|rd|th)?`), func(m []string) ([]token, bool) { return namedDate(m[1], m[2], "") }},
+	{monthFirst, re(monthRE), monthAlone},
+	{digitFirst, re(`(\d{1,2})(?:[:.](\d{2}))? *([ap])\.?m\b\.?`), timeOfDay},
+	{digitFirst, re(`(\d{1,2}):(\d{2})(?::\d{2})?(?:ish)?`), timeOfDay},
+	{digitFirst, re(`(\d{1,2})() ?o'clock(?: (?:in the )?([ma])(?:orning|fternoon))?`), timeOfDay},
+	{"1nm", re(`(12 )?(noon|midday|midnight)`), noon},
+	{digitFirst + "+-$.(u\xc2\xe2", re(numberRE), digits},
+	{"zotfsenhmbda", re(spelledRE), spelled},
+	{"", re(`(?:[a-z]\. ?){2,}`), initials},
+	{"", re(`[\pL\pN]+(?:'[\pL\pN]+)*`), plainWord},
 }
 
 func telephone(m []string) ([]token, bool) {
@@ -132,6 +139,9 @@ func noon(m []string) ([]token, bool) {
 // initials joins D.C. and J. K. to one word.
 func initials(m []string) ([]token, bool) {
 	letters := strings.ToLower(strings.NewReplacer(".", "", " ", "").Replace(m[0]))
+	if stops[letters] {
+		return []token{{text: letters + "."}}, true // M. S. is no Ms
+	}
 	return wordTokens(letters, true), true
 }
 
@@ -159,8 +169,9 @@ var spellings = map[string]string{
 	"us": "united states", "usa": "united states", "uk": "united kingdom",
 	"street": "st", "saint": "st", "avenue": "ave", "mount": "mt", "doctor": "dr", "boulevard": "blvd",
 	"bce": "bc", "ce": "ad", "versus": "v", "incorporated": "inc", "corporation": "corp", "company": "co", "limited": "ltd",
-	"vp": "vice president", "ceo": "chief executive officer", "cfo": "chief financial officer",
-	"ii": "2", "iii": "3", "iv": "4", "vi": "6", "vii": "7", "viii": "8", "xii": "12",
+	"britain": "united kingdom", "fx": "foreign exchange", "forex": "foreign exchange", "hq": "headquarters", "nyc": "new york city", "uae": "united arab emirates",
+	"vp": "vice president", "vps": "vice president", "coo": "chief operating officer", "cto": "chief technology officer", "ceo": "chief executive officer", "cfo": "chief financial officer",
+	"ii": "2", "iii": "3", "iv": "4", "vi": "6", "vii": "7", "viii": "8", "ix": "9", "xi": "11", "xii": "12", "xiii": "13", "xiv": "14", "xv": "15", "xvi": "16",
 	"mon": "monday", "tue": "tuesday", "tues": "tuesday", "wed": "wednesday", "thu": "thursday", "thur": "thursday", "thurs": "thursday", "fri": "friday",
 	"theatre": "theater", "colour": "color", "centre": "center", "harbour": "harbor", "grey": "gray", "defence": "defense",
 }

@@ -28,6 +28,7 @@ func ParseRule(s string) (Rule, error) {
 // Gold is what an answer is compared with.
 type Gold struct {
 	Question   string
+	Asked      string   // the day of the question, YYYY-MM-DD; "" if not known
 	Answers    []string // the answer and its aliases
 	Answerable bool
 }
@@ -46,6 +47,7 @@ func (r Rule) Judge(g Gold, answer string) Result {
 	if r == Containment {
 		return contained(g, answer)
 	}
+	answer = withoutDisclaimer(answer)
 	said := abstention(answer)
 	if g.Answerable && slices.ContainsFunc(g.Answers, func(gold string) bool { return abstention(gold) != answers }) {
 		said = answers // "it was not found" is what the mail says

@@ -3,14 +3,17 @@ package match
 import (
 	"bufio"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
 // TestAgreesWithPeople compares the rule with human judgements of answers to
-// open questions (NQ301 of Kamalloo et al. 2023, EVOUNA of Wang et al. 2023).
+// open questions (NQ301 of Kamalloo et al. 2023, EVOUNA of Wang et al. 2023), on
+// the half of the questions that the rules were not tuned on.
 func TestAgreesWithPeople(t *testing.T) {
 	dir := os.Getenv("AGENTMILL_SHARED")
 	if dir == "" {
@@ -20,15 +23,20 @@ func TestAgreesWithPeople(t *testing.T) {
 		file string
 		want float64
 	}{
-		{"nq301", .80},
-		{"evouna_nq", .82},
-		{"evouna_tq", .92},
-		{"efficientqa", .87},
+		{"nq301", .81},
+		{"evouna_nq", .88},
+		{"evouna_tq", .94},
+		{"efficientqa", .89},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			rows := readHuman(t, filepath.Join(dir, "judge", tt.file+".jsonl.gz"))
 			agree, tooKind, tooStrict := 0, 0, 0
+			n := 0
 			for _, r := range rows {
+				if tuned(r.Question) {
+					continue
+				}
+				n++
 				got := Values.Judge(Gold{Question: r.Question, Answers: r.Golds, Answerable: true}, r.Candidate)
 				switch {
 				case got.Correct == *r.Human:
@@ -39,14 +47,18 @@ func TestAgreesWithPeople(t *testing.T) {
 					tooStrict++
 				}
 			}
-			share := float64(agree) / float64(len(rows))
-			t.Logf("%d rows, agreement %.3f, too kind %d, too strict %d", len(rows), share, tooKind, tooStrict)
+			share := float64(agree) / float64(n)
+			t.Logf("%d rows, agreement %.3f, too kind %d, too strict %d", n, share, tooKind, tooStrict)
 			if share < tt.want {
 				t.Errorf("agreement %.3f, want at least %.2f", share, tt.want)
 			}
 		})
 	}
 }
+
+// tuned says whether the rules were made looking at a question: half of them, by
+// hash.
+func tuned(question string) bool { return sha256.Sum256([]byte(strings.ToLower(question)))[0]&1 == 0 }
 
 type human struct {
 	Question  string   `json:"question"`

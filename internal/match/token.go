@@ -33,6 +33,7 @@ type token struct {
 	nth    bool    // an ordinal
 	counts bool    // a word that is no unit follows: 2 people
 	soft   bool    // "one", "second": also plain words, so never a rival
+	loose  bool    // of a gold: "about 50" is no exact number
 
 	// of a date; 0 is not said. short is a number that may be day or year.
 	year, month, day, short int
@@ -159,7 +160,14 @@ func next(s string, at int) (tokens []token, n int) {
 	if !startsToken(s, at) {
 		return nil, 0
 	}
+	first := s[at]
+	if first >= 'A' && first <= 'Z' {
+		first += 'a' - 'A'
+	}
 	for _, r := range readers {
+		if r.first != "" && strings.IndexByte(r.first, first) < 0 {
+			continue
+		}
 		if m := r.re.FindStringSubmatch(s[at:]); m != nil {
 			if tokens, ok := r.make(m); ok && endsToken(s, at+len(m[0])) {
 				return tokens, len(m[0])

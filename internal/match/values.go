@@ -2,33 +2,83 @@ package match
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// judgeValues compares token by token: with any of the gold answers, then looks
-// whether the answer hedges.
+// judgeValues compares token by token with each of the gold answers, strictly
+// before loosely, then looks whether the answer hedges.
 func judgeValues(g Gold, answer string) Result {
-	asked, said := read(g.Question), read(answer)
+	asked := read(g.Question)
 	every := forms(g.Answers)
 	golds := read(strings.Join(every, " ; "))
-	for _, form := range every {
-		gold := read(form)
-		if len(gold.tokens) == 0 {
-			continue
+	for _, reading := range readings(answer) {
+		said := read(reading)
+		for _, rule := range []func(g Gold, asked, gold, said text) ([]int, string){says, loosely} {
+			for _, form := range every {
+				gold := read(form)
+				if len(gold.tokens) == 0 || echoes(asked, gold, said) {
+					continue
+				}
+				gold.loosen()
+				said := said.asTime(gold)
+				at, why := rule(g, asked, gold, said)
+				if why == "" {
+					continue
+				}
+				if refusal := hedge(asked, golds, said, at); refusal != "" {
+					return Result{Hedged: true, Why: refusal}
+				}
+				return Result{Correct: true, Why: why}
+			}
 		}
-		said := said.asTime(gold)
-		at, why := says(asked, gold, said)
-		if why == "" {
-			continue
-		}
-		if refusal := hedge(asked, golds, said, at); refusal != "" {
-			return Result{Hedged: true, Why: refusal}
-		}
-		return Result{Correct: true, Why: why}
 	}
 	return Result{Why: "does not say the gold answer"}
 }
+
+// loosely is what is tried where says finds no gold answer.
+func loosely(g Gold, asked, gold, said text) (at []int, why string) {
+	want, have := content(gold.tokens), content(said.tokens)
+	if len(have) == 0 || otherName(asked, gold, said, want, have) {
+		return nil, ""
+	}
+	if at := coarseDate(g, gold, said); at != nil {
+		return at, "the date, less exact"
+	}
+	if at := acronym(gold, said, want, have); at != nil {
+		return at, "an abbreviation"
+	}
+	if lacksValue(want, have) {
+		return nil, ""
+	}
+	if at := gist(asked, gold, want, have); at != nil {
+		return at, "what tells of it is there"
+	}
+	return nil, ""
+}
+
+// lacksValue says whether a fixed token of the gold is not in the answer.
+func lacksValue(want, have []token) bool {
+	return slices.ContainsFunc(want, func(w token) bool { return w.fixed() && !slices.ContainsFunc(have, w.fits) })
+}
+
+// echoes says whether an answer says a gold that stands in the question only
+// because it repeats the question.
+func echoes(asked, gold, said text) bool {
+	if choice.MatchString(asked.folded) {
+		return false
+	}
+	for _, w := range content(gold.tokens) {
+		if !slices.ContainsFunc(asked.tokens, w.fits) {
+			return false
+		}
+	}
+	return len(surplus(asked, gold, said)) > 1
+}
+
+// choice: the gold of "Monday or Tuesday?" stands in the question.
+var choice = regexp.MustCompile(`(?i)\bor\b|/|\bwhich\b`)
 
 // fixed says whether a token of the gold must be in the answer whatever else is:
 // values, and names with digits such as EB3270.
@@ -71,6 +121,9 @@ func forms(golds []string) []string {
 	var out []string
 	for _, gold := range golds {
 		out = append(out, gold)
+		if m := numbered.FindStringSubmatch(gold); m != nil {
+			out = append(out, m[2]+"th "+m[1])
+		}
 		i, j := strings.IndexByte(gold, '('), strings.LastIndexByte(gold, ')')
 		if i <= 0 || j < i {
 			continue
@@ -82,6 +135,9 @@ func forms(golds []string) []string {
 	}
 	return out
 }
+
+// numbered: season 6 is the sixth season.
+var numbered = regexp.MustCompile(`(?i)^(?:the )?(season|episode|chapter|volume|act|part|week|grade|section|phase|stage|round|floor) (\d{1,2})$`)
 
 // abbreviates says whether short is the capitals of long's words, or of the
 // parts of them: ADP of adenosine diphosphate.
@@ -105,10 +161,13 @@ func abbreviates(short, long string) bool {
 
 // says returns where and why the text says the gold, or "" if it does not. The
 // place is the tokens of said that were matched.
-func says(asked, gold, said text) (at []int, why string) {
+func says(_ Gold, asked, gold, said text) (at []int, why string) {
 	want, have := content(gold.tokens), content(said.tokens)
 	if len(have) == 0 {
 		return nil, ""
+	}
+	if personal(gold.folded, want) {
+		want = want[:len(want)-suffixes(want)]
 	}
 	if at := squashed(want, have); at != nil {
 		return at, "equal but for blanks"
@@ -149,6 +208,9 @@ func says(asked, gold, said text) (at []int, why string) {
 	if at := shortName(gold.folded, want, have); at != nil {
 		return at, "first and last name"
 	}
+	if otherName(asked, gold, said, want, have) {
+		return nil, ""
+	}
 	rest := without(have, content(asked.tokens), match)
 	if score := 2 * float64(found) / float64(len(want)+rest); score >= .6 {
 		return places, "most words are there"
@@ -172,7 +234,7 @@ func content(tokens []token) []token {
 
 var stops = func() map[string]bool {
 	out := map[string]bool{}
-	for w := range strings.FieldsSeq("a an the of in on at to for by with and is was were are be been it they he she i we you my our your their his her its that this there as per about approximately around roughly approx circa some mr mrs ms has have had did do does will would") {
+	for w := range strings.FieldsSeq("a an the of in on at to for by with and is was were are be been it they he she i we you my our your their his her its that this there as per more than over nearly almost estimated about approximately around roughly approx circa some mr mrs ms has have had did do does will would") {
 		out[stem(w)] = true
 	}
 	return out
@@ -219,39 +281,6 @@ func ordered(match []int) bool {
 		}
 	}
 	return true
-}
-
-// shortName finds a name without its middle or with its first name shortened:
-// Richard Ashby or R. Ashby for Richard Crispin Ashby.
-func shortName(gold string, want, have []token) []int {
-	if len(want) < 2 || len(want) > 4 || strings.ContainsAny(gold, ",;/") || !capitals(gold, len(want)) {
-		return nil
-	}
-	first, last := want[0], want[len(want)-1]
-	for j := 1; j < len(have); j++ {
-		f := have[j-1]
-		if f.kind == word && last.fits(have[j]) && (first.fits(f) || shortens(f.text, first.text) || shortens(first.text, f.text)) {
-			return []int{f.start, have[j].start}
-		}
-	}
-	return nil
-}
-
-// shortens says whether a is b's first letter or its first three or more: R or
-// Rich for Richard.
-func shortens(a, b string) bool {
-	return a != "" && strings.HasPrefix(b, a) && len(a) != 2 && len(a) < len(b)
-}
-
-// capitals says whether a text is n words that all begin with a capital.
-func capitals(s string, n int) bool {
-	fields := strings.Fields(s)
-	for _, f := range fields {
-		if f[0] < 'A' || f[0] > 'Z' {
-			return false
-		}
-	}
-	return len(fields) == n
 }
 
 // positions are the places in the folded text of what was matched.
@@ -305,11 +334,30 @@ func (t token) fits(a token) bool {
 func (t token) sameNumber(a token) bool {
 	switch {
 	case t.unit != "" && a.unit != "":
-		return t.unit == a.unit && equal(t.value, a.value)
+		return t.unit == a.unit && t.near(t.value, a.value)
 	case t.unit != "" && a.counts, a.unit != "" && t.counts, a.nth && !t.nth:
 		return false
 	}
-	return equal(t.bare, a.bare)
+	return t.near(t.bare, a.bare)
+}
+
+// near is equal but for a gold that says itself that it is no exact number.
+func (t token) near(gold, said float64) bool {
+	const rounding = .025
+	return equal(gold, said) || t.loose && math.Abs(gold-said) <= rounding*math.Abs(gold)
+}
+
+// inexact are the words of a gold that leave room.
+var inexact = regexp.MustCompile(`(?i)\b(?:about|around|approximately|approx|roughly|nearly|almost|more than|over|circa|estimated|up to|at least)\b|~`)
+
+// loosen marks the numbers of a gold that is about right.
+func (t *text) loosen() {
+	if !inexact.MatchString(t.folded) {
+		return
+	}
+	for i := range t.tokens {
+		t.tokens[i].loose = t.tokens[i].kind == number && !t.tokens[i].nth && !t.tokens[i].likeYear()
+	}
 }
 
 // whole says whether a number is 1, 2, 3 ... of nothing in particular.
@@ -346,15 +394,25 @@ func (t token) sameTime(a token) bool {
 }
 
 // akin says whether two long words are forms of one: sharecropper and
-// sharecropping.
+// sharecropping, lubricate and lubrication.
 func akin(a, b string) bool {
-	const stemLength = 7
+	const stemLength, shortStem = 7, 5
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
 	}
-	return n >= stemLength && 4*n >= 3*max(len(a), len(b))
+	return n >= stemLength && 4*n >= 3*max(len(a), len(b)) || n >= shortStem && endings[a[n:]] && endings[b[n:]]
 }
+
+// endings are what words of one stem may differ in; words have lost -s, -e, -ed
+// and -ing already.
+var endings = func() map[string]bool {
+	out := map[string]bool{"": true}
+	for e := range strings.FieldsSeq("ion ation or ory ive al ially ally ity ment er ance ence ant ent ous ic ical ically ly ness ful ism ist") {
+		out[stem(e)], out[e] = true, true
+	}
+	return out
+}()
 
 // squashed finds the gold's letters where the answer sets blanks otherwise:
 // Abid Ali and Abidali.
