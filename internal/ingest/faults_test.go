@@ -147,8 +147,8 @@ func (want *fault) checkHeader(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want.FromName != "" && m.FromName != want.FromName || want.XFrom != "" && (m.XFrom != want.XFrom || len(m.XTo) != want.XToCount) {
-		t.Errorf("%s: from name %q, X-From %q, %d names in X-To", want.MessageID, m.FromName, m.XFrom, len(m.XTo))
+	if want.FromName != "" && m.FromName != want.FromName || want.XFrom != "" && (m.XFrom != want.XFrom || len(mail.DisplayNames(m.XTo)) != want.XToCount) {
+		t.Errorf("%s: from name %q, X-From %q, %d names in X-To", want.MessageID, m.FromName, m.XFrom, len(mail.DisplayNames(m.XTo)))
 	}
 }
 

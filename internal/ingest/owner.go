@@ -59,8 +59,10 @@ func (w *identity) see(m *mail.Message) {
 		w.delivered[m.Delivered]++
 	}
 	count(w.names, m.From, cmp.Or(m.XFrom, m.FromName))
-	if len(m.To) == 1 && len(m.XTo) == 1 { // one of each: the name is the address's
-		count(w.names, m.To[0], m.XTo[0])
+	if len(m.To) == 1 {
+		if names := mail.DisplayNames(m.XTo); len(names) == 1 { // one of each: the name is the address's
+			count(w.names, m.To[0], names[0])
+		}
 	}
 	count(w.ids, m.ExchangeID, m.From)
 }

@@ -94,7 +94,7 @@ func TestSharedAliasIsNobodys(t *testing.T) {
 		box := newMailbox(name)
 		first := map[string]string{"reed-a": "ana", "reed-b": "ben"}[name]
 		for _, to := range []string{first + ".reed@x", "team@x"} {
-			box.who.see(&mail.Message{Email: mail.Email{From: "eve@x", To: []string{to}}, XTo: []string{first + " Reed"}})
+			box.who.see(&mail.Message{Email: mail.Email{From: "eve@x", To: []string{to}}, XTo: first + " Reed"})
 		}
 		boxes[name] = box
 	}

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"encoding/hex"
+	"slices"
 	"strings"
 )
 
@@ -15,8 +16,15 @@ type Address struct {
 // that is damaged never costs the others. Elements without an '@' (names of
 // groups, "undisclosed-recipients") are left out.
 func ParseAddresses(s string) []Address {
-	if list, ok := plainList(s); ok {
-		return list
+	if list, ok := plainAddresses(nil, s); ok {
+		if list == nil {
+			return nil
+		}
+		all := make([]Address, len(list))
+		for i, addr := range list {
+			all[i].Addr = addr
+		}
+		return all
 	}
 	var list []Address
 	for _, element := range splitAddresses(s) {
@@ -27,22 +35,58 @@ func ParseAddresses(s string) []Address {
 	return list
 }
 
-// plainList is the fast way for "a@b, c@d", which most of Enron is.
-func plainList(s string) (list []Address, ok bool) {
-	if strings.ContainsAny(s, "\"'<>()[];:=\\") {
-		return nil, false
+// appendAddresses adds the addresses of a list, without names.
+func appendAddresses(list []string, s string) []string {
+	if plain, ok := plainAddresses(list, s); ok {
+		return plain
 	}
-	for element := range strings.SplitSeq(s, ",") {
-		element = strings.TrimSpace(element)
-		if element == "" {
+	for _, element := range splitAddresses(s) {
+		if a, ok := parseAddress(element); ok {
+			list = append(list, a.Addr)
+		}
+	}
+	return list
+}
+
+// notPlain are the bytes that "a@b, c@d" does not have.
+var notPlain = func() (table [256]bool) {
+	for c := range table {
+		table[c] = c < ' ' && c != '\t' || c >= 0x7f || strings.IndexByte("\"'<>()[];:=\\", byte(c)) >= 0
+	}
+	return table
+}()
+
+// plainAddresses is the fast way for "a@b, c@d", which most of Enron is.
+func plainAddresses(list []string, s string) ([]string, bool) {
+	commas := 0
+	for i := range len(s) {
+		if notPlain[s[i]] {
+			return list, false
+		}
+		if s[i] == ',' {
+			commas++
+		}
+	}
+	all := slices.Grow(list, commas+1)
+	for rest, more := strings.ToLower(strings.Clone(s)), true; more; {
+		var element string
+		element, rest, more = strings.Cut(rest, ",")
+		if element = strings.TrimSpace(element); element == "" {
 			continue
 		}
-		if strings.ContainsAny(element, " \t") || strings.Count(element, "@") != 1 {
-			return nil, false
+		at := strings.IndexByte(element, '@')
+		if at < 1 || at == len(element)-1 || strings.ContainsAny(element, " \t/%") || strings.IndexByte(element[at+1:], '@') >= 0 {
+			return list, false
 		}
-		list = append(list, Address{Addr: decodeIMCEA(strings.ToLower(element))})
+		if strings.HasPrefix(element, "imcea") {
+			element = decodeIMCEA(element)
+		}
+		all = append(all, element)
 	}
-	return list, true
+	if len(all) == 0 {
+		return nil, true
+	}
+	return all, true
 }
 
 // splitAddresses cuts at commas and semicolons outside quotes, angle brackets
@@ -78,13 +122,18 @@ func splitAddresses(s string) (elements []string) {
 }
 
 func parseAddress(element string) (Address, bool) {
+	if isHidden(element) {
+		return Address{}, false
+	}
 	name, addr := element, ""
 	if open := strings.LastIndexByte(element, '<'); open >= 0 {
 		addr, _, _ = strings.Cut(element[open+1:], ">")
 		name = element[:open]
 	}
 	if !strings.Contains(addr, "@") {
-		name, addr = scanAddress(element)
+		if name, addr = scanAddress(element); isNotes(element) {
+			name, addr = element[:strings.IndexAny(element, "/@")], element
+		}
 	}
 	if addr = cleanAddress(addr); addr == "" {
 		return Address{}, false
@@ -104,22 +153,27 @@ func scanAddress(element string) (name, addr string) {
 }
 
 func cleanAddress(addr string) string {
+	if isNotes(addr) {
+		return notesAddress(addr)
+	}
 	addr = strings.ToLower(strings.TrimPrefix(strings.Trim(addr, " \t'\"<>()[],;"), "mailto:"))
-	addr = strings.Join(strings.Fields(addr), "")
+	addr = strings.Join(strings.FieldsFunc(addr, isUnshown), "")
 	if at := strings.IndexByte(addr, '@'); at < 1 || at == len(addr)-1 {
 		return ""
 	}
 	return decodeIMCEA(addr)
 }
 
-var nameMarks = strings.NewReplacer(`\"`, `"`, `"`, "", "(", " ", ")", " ", "<", " ", ">", " ")
+var nameMarks = strings.NewReplacer(`"`, "", "(", " ", ")", " ", "<", " ", ">", " ")
 
 // cleanName drops quotes, comment brackets and what Exchange appends. What is
 // left of an address standing in place of a name is none.
 func cleanName(name string) string {
 	name, _, _ = strings.Cut(decodeWords(name), "</O=")
-	name = strings.Join(strings.Fields(nameMarks.Replace(name)), " ")
-	return strings.Trim(name, " '\t,;")
+	if strings.ContainsAny(name, "\"()<>") {
+		name = nameMarks.Replace(name)
+	}
+	return strings.Trim(shown(name), " '\t,;")
 }
 
 // decodeIMCEA reads Exchange's way to wrap a foreign address:
@@ -149,23 +203,4 @@ func decodeIMCEA(addr string) string {
 		return foreign
 	}
 	return addr
-}
-
-// exchangeNames splits X-From, X-To and their like into display names. They
-// hold "Last, First </O=…/CN=X>" and plain names or addresses, all separated by
-// ", ", so a comma is part of a name only before an Exchange path.
-func exchangeNames(s string) (names []string) {
-	for piece := range strings.SplitSeq(s, ">,") {
-		text, _, isPath := strings.Cut(piece, "<")
-		parts := strings.Split(text, ", ")
-		if n := len(parts); isPath && n >= 2 && !strings.Contains(parts[n-2], "@") {
-			parts = append(parts[:n-2:n-2], parts[n-2]+", "+parts[n-1])
-		}
-		for _, part := range parts {
-			if part = cleanName(part); part != "" {
-				names = append(names, part)
-			}
-		}
-	}
-	return names
 }

@@ -31,6 +31,11 @@ func TestParseAddresses(t *testing.T) {
 		{"Exchange's wrapping", "IMCEANOTES-bo+2Ekim+40example+2Ecom@EXAMPLE.org", []Address{{"", "bo.kim@example.com"}}},
 		{"Exchange's wrapping of no address", "imceaex-_o=x_cn=bkim@example.org", []Address{{"", "imceaex-_o=x_cn=bkim@example.org"}}},
 		{"empty", " , ", nil},
+		{"Notes", "Bo Kim/HOU/CORP@CORP, Ana Reed@EXAMPLE <Ana Reed@EXAMPLE>", []Address{{"Bo Kim", "bo.kim@corp"}, {"Ana Reed@EXAMPLE", "ana.reed@example"}}},
+		{"a list of Notes", "All - Example Houston@EXAMPLE", []Address{{"All - Example Houston", "all.-.example.houston@example"}}},
+		{"nobody, in other words", "(Recipient list suppressed)@EXAMPLE, undisclosed-recipients:;@EXAMPLE, a@x", []Address{{"", "a@x"}}},
+		{"an encoded name with a comma", "=?utf-8?q?Reed=2C_Ana?= <ana@x>", []Address{{"Reed, Ana", "ana@x"}}},
+		{"control characters", "a\x1b@x\u202e", []Address{{"", "a@x"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, ParseAddresses(tt.in)); diff != "" {
@@ -40,11 +45,22 @@ func TestParseAddresses(t *testing.T) {
 	}
 }
 
-func TestExchangeNames(t *testing.T) {
+func TestDisplayNames(t *testing.T) {
 	in := "Kim, Bo </O=X/OU=NA/CN=RECIPIENTS/CN=BKIM>, IMCEANOTES-bo+2Ekim@X.com, Lund, Eve </O=X/CN=E>, Ana Reed, Cy Low"
 	want := []string{"Kim, Bo", "IMCEANOTES-bo+2Ekim@X.com", "Lund, Eve", "Ana Reed", "Cy Low"}
-	if diff := cmp.Diff(want, exchangeNames(in)); diff != "" {
+	if diff := cmp.Diff(want, DisplayNames(in)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestExchangeAddresses(t *testing.T) {
+	in := "Kim, Bo (Houston) </O=EXAMPLE/OU=NA/CN=RECIPIENTS/CN=BKIM>, 'eve@example.org', All Traders@EXAMPLE <??SAll Traders@EXAMPLE>, Ana Reed, undisclosed-recipients:,, IMCEANOTES-bo+2Ekim+40example+2Ecom@X.com"
+	want := []string{"bo.kim@example", "eve@example.org", "all.traders@example", "bo.kim@example.com"}
+	if diff := cmp.Diff(want, exchangeAddresses(in)); diff != "" {
+		t.Error(diff)
+	}
+	if id := exchangeID("Kim, Bo </O=EXAMPLE/OU=NA/CN=RECIPIENTS/CN=BKIM>"); id != "bkim" {
+		t.Errorf("id %q", id)
 	}
 }
 

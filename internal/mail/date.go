@@ -28,12 +28,64 @@ var months = map[string]time.Month{
 // that it does not; each liberty is a warning. ok is false if there is no day in
 // the text. A zone that cannot be read is taken as UTC, with a warning.
 func ParseDate(s string) (t time.Time, warnings []string, ok bool) {
+	if t, ok = plainDate(s); ok {
+		return t, nil, true
+	}
 	p := dateParser{}
 	for _, token := range dateTokens(s) {
 		p.take(token)
 	}
 	return p.date()
 }
+
+// plainDate is the fast way for "Wed, 13 Dec 2000 18:41:00 -0800 (PST)", which
+// nearly all mail has. It takes nothing that would be a warning.
+func plainDate(s string) (t time.Time, ok bool) {
+	if len(s) > 4 && s[3] == ',' && s[4] == ' ' && isWeekday(s[:3]) {
+		s = s[5:]
+	}
+	if len(s) < 2 {
+		return t, false
+	}
+	day, width := number(s[:1]), 1
+	if s[1] != ' ' {
+		day, width = number(s[:2]), 2
+	}
+	s = s[width:] // " Dec 2000 18:41:00 -0800 (PST)"
+	if len(s) < 24 || s[0] != ' ' || s[4] != ' ' || s[9] != ' ' || s[12] != ':' || s[15] != ':' || s[18] != ' ' || len(s) > 24 && !strings.HasPrefix(s[24:], " (") {
+		return t, false
+	}
+	month := strings.Index("JanFebMarAprMayJunJulAugSepOctNovDec", s[1:4])
+	year, hour, minute, sec, zone := number(s[5:9]), number(s[10:12]), number(s[13:15]), number(s[16:18]), number(s[20:24])
+	if day < 1 || month < 0 || month%3 != 0 || year < 0 || hour < 0 || hour > 23 || minute < 0 || minute > 59 || sec < 0 || sec > 60 || zone < 0 || zone > 1400 || zone%100 > 59 {
+		return t, false
+	}
+	offset := zone/100*60 + zone%100
+	switch s[19] {
+	case '+':
+	case '-':
+		offset = -offset
+	default:
+		return t, false
+	}
+	if len(s) > 24 && strings.IndexByte(s, ')') != len(s)-1 || day > daysIn(time.Month(month/3+1), year) {
+		return t, false
+	}
+	return time.Date(year, time.Month(month/3+1), day, hour, minute-offset, sec, 0, time.UTC), true
+}
+
+// number reads digits alone; -1 is none.
+func number(s string) (n int) {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return -1
+		}
+		n = 10*n + int(s[i]-'0')
+	}
+	return n
+}
+
+func daysIn(m time.Month, year int) int { return time.Date(year, m+1, 0, 0, 0, 0, 0, time.UTC).Day() }
 
 // dateTokens splits at blanks and commas; comments in brackets are dropped.
 func dateTokens(s string) []string {
@@ -83,10 +135,15 @@ func (p *dateParser) take(token string) {
 }
 
 func englishWeekday(token string) bool {
-	if len(token) != 3 {
-		return false
+	return len(token) == 3 && isWeekday(strings.ToUpper(token[:1])+strings.ToLower(token[1:]))
+}
+
+func isWeekday(name string) bool {
+	switch name {
+	case "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun":
+		return true
 	}
-	return strings.Contains("mon tue wed thu fri sat sun", strings.ToLower(token))
+	return false
 }
 
 // takeTime reads HH:MM[:SS[.fraction]], also behind a date and a T, as ISO 8601

@@ -2,120 +2,143 @@ package mail
 
 import (
 	"bytes"
-	"mime"
 	"strings"
 )
 
-// maxDepth is how many levels of parts are read; deeper ones are left out.
-const maxDepth = 100
+// What bounds the reading of one message, so that a small one cannot cost much:
+// levels of parts, parts, and bytes looked at, as a multiple of its size beyond
+// what costs nothing much. Each level of parts looks at its bytes again.
+const (
+	maxDepth = 100
+	maxParts = 10000
+	maxWork  = 16
+	freeWork = 32 << 20
+)
 
 // A reader collects the text and the attachments of one message.
 type reader struct {
 	text        strings.Builder
 	attachments []Attachment
 	warn        func(string)
+	limit       *limit
 }
 
-// A media is what Content-Type says.
-type media struct {
-	kind   string // lower case, such as text/plain
-	params map[string]string
+// A limit is what is left of the bounds; the readers of one message share it.
+type limit struct{ parts, bytes int }
+
+// spend takes n bytes of work, and reports whether they were left.
+func (r *reader) spend(n int) bool {
+	if r.limit.bytes -= n; r.limit.bytes < 0 {
+		r.warn(WarnTooMuch)
+		return false
+	}
+	return true
 }
 
-var plainText = media{kind: "text/plain", params: map[string]string{}}
+const plainKind = "text/plain"
 
 // contentType reads a Content-Type. A damaged parameter costs only itself; a
 // damaged type is plain text.
-func contentType(value string, warn func(string)) media {
+func contentType(value, fallback string, warn func(string)) media {
 	if value == "" {
-		return plainText
+		return media{kind: fallback}
 	}
-	kind, params, err := mime.ParseMediaType(value)
-	if err == nil && strings.Contains(kind, "/") {
-		return media{kind, params}
+	m, odd := parseMedia(value)
+	if !isMediaKind(m.kind) {
+		m.kind, odd = plainKind, true
 	}
-	warn(WarnContentType)
-	kind, rest, _ := strings.Cut(value, ";")
-	kind = strings.ToLower(strings.TrimSpace(kind))
-	if !strings.Contains(kind, "/") || strings.ContainsAny(kind, " \t") {
-		kind = plainText.kind
+	if odd {
+		warn(WarnContentType)
 	}
-	return media{kind, looseParams(rest)}
+	return m
 }
 
-func looseParams(s string) map[string]string {
-	params := map[string]string{}
-	for param := range strings.SplitSeq(s, ";") {
-		key, value, found := strings.Cut(param, "=")
-		key = strings.ToLower(strings.TrimSpace(key))
-		if _, known := params[key]; found && !known {
-			params[key] = strings.Trim(strings.TrimSpace(value), `"`)
-		}
-	}
-	return params
+func isMediaKind(kind string) bool {
+	slash := strings.IndexByte(kind, '/')
+	return slash > 0 && slash < len(kind)-1 && !strings.ContainsAny(kind, " \t")
 }
 
-// entity reads one entity: a leaf, or the parts of a multipart.
-func (r *reader) entity(h header, body []byte, depth int) {
-	m := contentType(h.get("Content-Type"), r.warn)
+// entity reads one entity: a leaf, or the parts of a multipart. fallback is the
+// type of one that names none.
+func (r *reader) entity(h header, body []byte, depth int, fallback string) {
+	m := contentType(h.get(kindContentType), fallback, r.warn)
+	boundary := ""
+	if strings.HasPrefix(m.kind, "multipart/") {
+		boundary = m.get("boundary")
+	}
 	switch {
 	case depth > maxDepth:
 		r.warn(WarnTooDeep)
-	case strings.HasPrefix(m.kind, "multipart/") && m.params["boundary"] != "":
-		r.multipart(m, body, depth)
-	case m.kind == "message/rfc822":
-		r.embedded(decodeTransfer(h, body, r.warn), depth)
-	case isAttachment(h, m):
-		r.attach(h, m, body)
-	case strings.HasPrefix(m.kind, "text/"), strings.HasPrefix(m.kind, "multipart/"):
-		r.addText(r.leafText(h, m, body))
+	case r.limit.parts <= 0:
+		r.warn(WarnTooMuch)
+	case boundary != "":
+		r.multipart(m, boundary, body, depth)
+	case m.kind == "message/rfc822" || m.kind == "message/global":
+		r.embedded(r.decode(h, body), depth)
 	default:
-		r.attach(h, m, body)
+		r.leaf(h, m, body)
 	}
 }
 
-func isAttachment(h header, m media) bool {
-	disposition, _, _ := strings.Cut(h.get("Content-Disposition"), ";")
-	return strings.EqualFold(strings.TrimSpace(disposition), "attachment") ||
-		fileName(h, m) != ""
-}
-
-func fileName(h header, m media) string {
-	disposition := h.get("Content-Disposition")
-	if disposition != "" {
-		if name := dispositionName(disposition); name != "" {
-			return decodeWords(name)
-		}
+func (r *reader) leaf(h header, m media, body []byte) {
+	r.limit.parts--
+	if name, attached := fileName(h, m); attached || !isText(m.kind) {
+		size := int64(len(r.decode(h, body)))
+		r.attachments = append(r.attachments, Attachment{Name: name, Type: shown(m.kind), Size: size})
+		return
 	}
-	return decodeWords(m.params["name"])
+	r.addText(r.leafText(h, m, body))
 }
 
-func dispositionName(value string) string {
-	if _, params, err := mime.ParseMediaType(value); err == nil {
-		return params["filename"]
+// isText reports kinds that people read. A multipart without a boundary is
+// plain text by now.
+func isText(kind string) bool {
+	switch kind {
+	case "text/calendar", "text/vcard", "text/x-vcard", "text/directory", "text/rtf", "text/x-amp-html":
+		return false
+	case "message/delivery-status", "message/disposition-notification":
+		return true
 	}
-	_, rest, _ := strings.Cut(value, ";")
-	return looseParams(rest)["filename"]
+	return strings.HasPrefix(kind, "text/") || strings.HasPrefix(kind, "multipart/")
 }
 
-func (r *reader) attach(h header, m media, body []byte) {
-	size := int64(len(decodeTransfer(h, body, r.warn)))
-	r.attachments = append(r.attachments, Attachment{Name: fileName(h, m), Type: m.kind, Size: size})
+// fileName returns the name of an attachment, and whether the part is one: it
+// says so, or has a name.
+func fileName(h header, m media) (name string, attached bool) {
+	if disposition := h.get(kindDisposition); disposition != "" {
+		d, _ := parseMedia(disposition)
+		name, attached = d.name("filename"), d.kind == "attachment"
+	}
+	if name == "" && len(m.params) > 0 {
+		name = m.name("name")
+	}
+	return name, attached || name != ""
 }
 
 // multipart reads all parts of a mixed one, the best text of an alternative.
-func (r *reader) multipart(m media, body []byte, depth int) {
-	parts, closed := splitParts(body, m.params["boundary"])
+func (r *reader) multipart(m media, boundary string, body []byte, depth int) {
+	if !r.spend(len(body)) {
+		return
+	}
+	parts, closed := splitParts(body, boundary, r.limit.parts+1)
 	if !closed {
 		r.warn(WarnBoundary)
+	}
+	if len(parts) == 0 && len(bytes.TrimSpace(body)) > 0 { // the boundary is another one
+		r.addText(r.leafText(nil, media{kind: plainKind}, body))
+		return
 	}
 	if m.kind == "multipart/alternative" {
 		r.alternative(parts, depth)
 		return
 	}
+	fallback := plainKind
+	if m.kind == "multipart/digest" {
+		fallback = "message/rfc822"
+	}
 	for _, part := range parts {
-		h, content := readHeader(part, r.warn)
-		r.entity(h, content, depth+1)
+		h, content := readPart(part, r.warn)
+		r.entity(h, content, depth+1, fallback)
 	}
 }
 
@@ -125,12 +148,12 @@ func (r *reader) alternative(parts [][]byte, depth int) {
 	var best string
 	bestPlain := false
 	for _, part := range parts {
-		h, content := readHeader(part, r.warn)
-		sub := reader{warn: r.warn}
-		sub.entity(h, content, depth+1)
+		h, content := readPart(part, r.warn)
+		sub := reader{warn: r.warn, limit: r.limit}
+		sub.entity(h, content, depth+1, plainKind)
 		r.attachments = append(r.attachments, sub.attachments...)
 		text := sub.text.String()
-		plain := contentType(h.get("Content-Type"), func(string) {}).kind == plainText.kind
+		plain := contentType(h.get(kindContentType), plainKind, func(string) {}).kind == plainKind
 		if strings.TrimSpace(text) != "" && (strings.TrimSpace(best) == "" || plain && !bestPlain) {
 			best, bestPlain = text, plain
 		}
@@ -138,29 +161,46 @@ func (r *reader) alternative(parts [][]byte, depth int) {
 	r.addText(best)
 }
 
-// splitParts cuts a multipart body at its boundary lines. The line end before a
-// boundary belongs to it. The end of the body closes an open part.
-func splitParts(body []byte, boundary string) (parts [][]byte, closed bool) {
+// splitParts cuts a multipart body at its boundary lines, into at most so many
+// parts. The line end before a boundary belongs to it. The end of the body
+// closes an open part.
+func splitParts(body []byte, boundary string, most int) (parts [][]byte, closed bool) {
 	mark := []byte("--" + boundary)
+	line := cutter{b: body}
 	start := -1 // of the part being read; -1 in the preamble
-	for pos := 0; pos < len(body); {
-		line, rest := cutLine(body[pos:])
-		next := len(body) - len(rest)
-		tail, found := bytes.CutPrefix(bytes.TrimRight(line, " \t"), mark)
-		if found && (len(tail) == 0 || string(tail) == "--") {
-			if start >= 0 {
-				parts = append(parts, trimLineEnd(body[start:max(start, pos)]))
-			}
-			if start = next; len(tail) > 0 {
-				return parts, true
-			}
+	for pos := 0; len(parts) < most; {
+		i := bytes.Index(body[pos:], mark)
+		if i < 0 {
+			break
 		}
-		pos = next
+		at := pos + i
+		line.pos = at
+		tail := bytes.TrimRight(line.next()[len(mark):], " \t")
+		pos = at + len(mark)
+		if at > 0 && body[at-1] != '\n' && body[at-1] != '\r' || len(tail) > 0 && string(tail) != "--" {
+			continue
+		}
+		if start >= 0 {
+			parts = append(parts, trimLineEnd(body[start:max(start, at)]))
+		}
+		if pos, start = line.pos, line.pos; len(tail) > 0 {
+			return parts, true
+		}
 	}
-	if start >= 0 && start < len(body) {
+	if start >= 0 && start < len(body) && len(parts) < most {
 		parts = append(parts, body[start:])
 	}
 	return parts, false
+}
+
+// readPart splits a part into its header and its content. Unlike a message, a
+// part may begin with its text, behind a blank line.
+func readPart(part []byte, warn func(string)) (h header, content []byte) {
+	lines := cutter{b: part}
+	if len(bytes.TrimSpace(lines.next())) == 0 {
+		return nil, part[lines.pos:]
+	}
+	return readHeader(part, warn)
 }
 
 func trimLineEnd(b []byte) []byte {
@@ -170,16 +210,22 @@ func trimLineEnd(b []byte) []byte {
 
 // embedded puts a message inside a message into the text, as a forward reads.
 func (r *reader) embedded(raw []byte, depth int) {
+	if !r.spend(len(raw)) {
+		return
+	}
 	h, body := readHeader(raw, r.warn)
 	var head strings.Builder
 	head.WriteString("---------- Forwarded message ----------\n")
-	for _, name := range []string{"From", "Date", "To", "Subject"} {
-		if value := h.get(name); value != "" {
-			head.WriteString(name + ": " + decodeWords(value) + "\n")
+	for _, f := range [...]struct {
+		kind kind
+		name string
+	}{{kindFrom, "From"}, {kindDate, "Date"}, {kindTo, "To"}, {kindSubject, "Subject"}} {
+		if value := h.get(f.kind); value != "" {
+			head.WriteString(f.name + ": " + shown(decodeWords(value)) + "\n")
 		}
 	}
 	r.addText(head.String() + "\n")
-	r.entity(h, body, depth+1)
+	r.entity(h, body, depth+1, plainKind)
 }
 
 func (r *reader) addText(text string) {
@@ -189,47 +235,27 @@ func (r *reader) addText(text string) {
 	r.text.WriteString(text)
 }
 
-// leafText decodes a text part to UTF-8 with LF line ends.
-func (r *reader) leafText(h header, m media, body []byte) string {
-	decoded := decodeTransfer(h, body, r.warn)
-	if m.kind != "text/html" && !strings.EqualFold(h.get("Content-Transfer-Encoding"), "quoted-printable") {
-		var found bool
-		if decoded, found = repairResidue(unixLines(decoded)); found {
-			r.warn(WarnResidue)
-		}
-	}
-	text, known := decodeCharset(decoded, m.params["charset"])
-	if !known {
-		r.warn(WarnCharset)
-	}
-	if strings.IndexByte(text, 0) >= 0 {
-		text = strings.ReplaceAll(text, "\x00", "")
-		r.warn(WarnNul)
-	}
-	if m.kind == "text/html" {
-		return htmlText(text)
-	}
-	return string(unixLines([]byte(strings.TrimPrefix(text, "\ufeff"))))
-}
-
-func unixLines(b []byte) []byte {
-	if bytes.IndexByte(b, '\r') < 0 {
-		return b
-	}
-	return bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
-}
-
-func decodeTransfer(h header, body []byte, warn func(string)) []byte {
-	encoding, _, _ := strings.Cut(h.get("Content-Transfer-Encoding"), ";")
+// decode undoes a transfer encoding. One that is not the one it says is left as
+// it is.
+func (r *reader) decode(h header, body []byte) []byte {
+	encoding, _, _ := strings.Cut(h.get(kindEncoding), ";")
 	switch strings.ToLower(strings.Trim(encoding, " \t\"")) {
 	case "quoted-printable":
 		return decodeQuotedPrintable(body)
 	case "base64":
+		if !looksBase64(body) {
+			r.warn(WarnBase64)
+			return body
+		}
 		decoded, damaged := decodeBase64(body)
 		if damaged {
-			warn(WarnBase64)
+			r.warn(WarnBase64)
 		}
 		return decoded
+	case "x-uuencode", "uuencode", "x-uue":
+		if _, decoded, _, ok := cutUU(string(body)); ok {
+			return decoded
+		}
 	}
 	return body
 }

@@ -4,36 +4,44 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/text/encoding/charmap"
 )
 
 // A field is one header line, unfolded. The value is as written: encoded words
 // are still encoded.
-type field struct{ name, value string }
+type field struct {
+	kind  kind
+	value string
+}
 
 // A header is the fields of one entity in their order.
 type header []field
 
-// get returns the first value of name, which is what counts where a field that
-// may stand once stands twice.
-func (h header) get(name string) string {
+// get returns the first value of a kind, which is what counts where a field
+// that may stand once stands twice.
+func (h header) get(k kind) string {
 	for i := range h {
-		if strings.EqualFold(h[i].name, name) {
+		if h[i].kind == k {
 			return h[i].value
 		}
 	}
 	return ""
 }
 
-// all returns every value of name.
-func (h header) all(name string) (values []string) {
+// all returns every value of a kind.
+func (h header) all(k kind) (values []string) {
 	for i := range h {
-		if strings.EqualFold(h[i].name, name) {
+		if h[i].kind == k {
 			values = append(values, h[i].value)
 		}
 	}
 	return values
+}
+
+// A mark is where a field lies in the bytes of a header.
+type mark struct {
+	kind       kind
+	start, end int // of the value
+	folded     bool
 }
 
 // readHeader splits raw into its header and its body. Damage becomes a warning:
@@ -41,118 +49,175 @@ func (h header) all(name string) (values []string) {
 // if known fields follow it, else the body starts there, as if the blank line
 // were missing.
 func readHeader(raw []byte, warn func(string)) (h header, body []byte) {
-	var value []byte // of the last field, which may go on
-	end := func() {
-		if len(h) > 0 {
-			h[len(h)-1].value = lenientUTF8(value)
-		}
-	}
-	defer func() { end() }()
-	known := -1 // length of what follows the next known field; -1: not looked for
-	for rest := skipBlankLines(raw); len(rest) > 0; {
-		line, next := cutLine(rest)
-		name, v, ok := splitField(line)
+	lines := cutter{b: skipBlankLines(raw)}
+	var few [32]mark
+	marks := few[:0]
+	known := -1 // where what follows the next known field begins; -1: not looked for
+	for lines.more() {
+		start := lines.pos
+		line := lines.next()
+		k, value, ok := splitField(line)
 		switch {
-		case isFold(line, h):
-			value = append(append(value, ' '), bytes.TrimSpace(line)...)
+		case isFold(line, len(marks) > 0):
+			last := &marks[len(marks)-1]
+			last.end, last.folded = start+len(line), true
 		case len(bytes.TrimSpace(line)) == 0:
-			return h, next
+			return textOf(lines.b, marks), lines.b[lines.pos:]
 		case ok:
-			end()
-			h, value = append(h, field{name: name}), append([]byte(nil), v...)
-		case len(h) == 0 && isEnvelope(line): // the separator of an mbox
+			marks = append(marks, mark{kind: k, start: start + value, end: start + len(line)})
+		case len(marks) == 0 && isEnvelope(line): // the separator of an mbox
 		default:
-			if known < 0 || known >= len(next) {
-				known = knownFieldFollows(next)
+			if known < lines.pos {
+				known = knownFieldFollows(lines)
 			}
 			if known < 0 {
-				if len(h) > 0 {
+				if len(marks) > 0 {
 					warn(WarnNoBlankLine)
 				}
-				return h, rest
+				return textOf(lines.b, marks), lines.b[start:]
 			}
 			warn(WarnHeaderJunk)
 		}
-		rest = next
 	}
-	return h, nil
+	return textOf(lines.b, marks), nil
+}
+
+// textOf makes fields of marks. The values share one string.
+func textOf(b []byte, marks []mark) header {
+	if len(marks) == 0 {
+		return nil
+	}
+	first, end := marks[0].start, marks[len(marks)-1].end
+	h := make(header, len(marks))
+	if !utf8.Valid(b[first:end]) {
+		return decodeRaw(b, marks, h)
+	}
+	text := string(b[first:end])
+	for i, m := range marks {
+		h[i] = field{m.kind, unfold(text[m.start-first:m.end-first], m.folded)}
+	}
+	return h
+}
+
+// decodeRaw makes fields of a header with bytes that are no UTF-8. They are in
+// the charset that Content-Type names, if it names one.
+func decodeRaw(b []byte, marks []mark, h header) header {
+	label := ""
+	for _, m := range marks {
+		if m.kind == kindContentType {
+			label = charsetOf(string(bytes.ToValidUTF8(b[m.start:m.end], nil)))
+		}
+	}
+	for i, m := range marks {
+		text, _ := decodeCharset(b[m.start:m.end], label)
+		h[i] = field{m.kind, unfold(strings.ToValidUTF8(text, ""), m.folded)}
+	}
+	return h
+}
+
+func unfold(s string, folded bool) string {
+	if folded {
+		lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
+		for i, line := range lines {
+			lines[i] = strings.TrimSpace(line)
+		}
+		s = strings.Join(lines, " ")
+	}
+	return strings.TrimSpace(s)
 }
 
 func skipBlankLines(raw []byte) []byte {
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
-	for {
-		line, next := cutLine(raw)
-		if len(next) == len(raw) || len(bytes.TrimSpace(line)) > 0 {
-			return raw
-		}
-		raw = next
+	if len(raw) > 0 && raw[0] > ' ' {
+		return raw
 	}
-}
-
-// cutLine returns the first line without its end, which is LF, CRLF or CR. It
-// looks at each byte once: two searches would be quadratic over a whole message
-// that has one kind of line end only.
-func cutLine(b []byte) (line, rest []byte) {
-	for i, c := range b {
-		switch {
-		case c == '\n':
-			return b[:i], b[i+1:]
-		case c == '\r' && i+1 < len(b) && b[i+1] == '\n':
-			return b[:i], b[i+2:]
-		case c == '\r':
-			return b[:i], b[i+1:]
+	lines := cutter{b: raw}
+	for lines.more() {
+		start := lines.pos
+		if len(bytes.TrimSpace(lines.next())) > 0 {
+			return raw[start:]
 		}
 	}
-	return b, nil
+	return raw
 }
 
-// isFold reports whether line goes on with the last field of h. A line of
+// A cutter cuts bytes into lines, which end in LF, CRLF or CR. It remembers
+// where the next of each stands: looking for both at every line would be
+// quadratic over a whole message that has one kind of line end only.
+type cutter struct {
+	b      []byte
+	pos    int
+	lf, cr int // the next ones at or after pos, plus one; 0: not looked for
+}
+
+func (c *cutter) more() bool { return c.pos < len(c.b) }
+
+// next returns the line at pos without its end, and goes behind that.
+func (c *cutter) next() []byte {
+	rest := c.b[c.pos:]
+	if c.lf <= c.pos {
+		c.lf = nextByte(rest, '\n', c.pos)
+	}
+	if c.cr <= c.pos {
+		c.cr = nextByte(rest, '\r', c.pos)
+	}
+	end := min(c.lf, c.cr) - 1
+	line := c.b[c.pos:min(end, len(c.b))]
+	c.pos = min(end+1, len(c.b))
+	if c.cr < c.lf && c.lf == c.cr+1 && c.lf <= len(c.b) {
+		c.pos = c.lf
+	}
+	return line
+}
+
+// nextByte is one more than the index of c in the whole text, of which b is what
+// follows base; behind the end if there is none.
+func nextByte(b []byte, c byte, base int) int {
+	if i := bytes.IndexByte(b, c); i >= 0 {
+		return base + i + 1
+	}
+	return base + len(b) + 1
+}
+
+// isFold reports whether line goes on with the field before it. A line of
 // blanks alone ends the header in practice, whatever RFC 5322 says.
-func isFold(line []byte, h header) bool {
-	return len(h) > 0 && len(line) > 0 && (line[0] == ' ' || line[0] == '\t') && len(bytes.TrimSpace(line)) > 0
+func isFold(line []byte, inField bool) bool {
+	return inField && len(line) > 0 && (line[0] == ' ' || line[0] == '\t') && len(bytes.TrimSpace(line)) > 0
 }
 
 func isEnvelope(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("From ")) || bytes.HasPrefix(line, []byte(">From "))
 }
 
-// splitField takes "Name: value"; blanks before the colon are let through.
-func splitField(line []byte) (name string, value []byte, ok bool) {
-	i := bytes.IndexByte(line, ':')
+// splitField takes "Name: value" and returns where the value begins; blanks
+// before the colon are let through.
+func splitField(line []byte) (k kind, value int, ok bool) {
+	i := bytes.IndexByte(line[:min(len(line), 78)], ':')
 	if i <= 0 || i > 76 {
-		return "", nil, false
+		return other, 0, false
 	}
 	token := bytes.TrimRight(line[:i], " \t")
 	for _, c := range token {
 		if c <= ' ' || c >= 0x7f {
-			return "", nil, false
+			return other, 0, false
 		}
 	}
-	return string(token), bytes.TrimSpace(line[i+1:]), len(token) > 0
+	return kindOf(token), i + 1, len(token) > 0
 }
 
 // knownFieldFollows looks ahead to the next blank line for a field of mail. It
-// returns the length of what follows that, or -1.
-func knownFieldFollows(b []byte) int {
-	for len(b) > 0 {
-		var line []byte
-		if line, b = cutLine(b); len(bytes.TrimSpace(line)) == 0 {
+// returns where what follows that begins, or -1.
+func knownFieldFollows(lines cutter) int {
+	for lines.more() {
+		line := lines.next()
+		if len(bytes.TrimSpace(line)) == 0 {
 			return -1
 		}
-		if name, _, ok := splitField(line); ok && isKnown(name) {
-			return len(b)
+		if k, _, ok := splitField(line); ok && k != other {
+			return lines.pos
 		}
 	}
 	return -1
-}
-
-func isKnown(name string) bool {
-	name = strings.ToLower(name)
-	switch name {
-	case "subject", "from", "to", "cc", "bcc", "date", "message-id", "mime-version", "reply-to", "received":
-		return true
-	}
-	return strings.HasPrefix(name, "x-") || strings.HasPrefix(name, "content-")
 }
 
 // lenientUTF8 keeps valid UTF-8 and reads every other byte as windows-1252.
@@ -164,7 +229,7 @@ func lenientUTF8(b []byte) string {
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)
 		if r == utf8.RuneError && n == 1 {
-			r = charmap.Windows1252.DecodeByte(b[0])
+			r = windows1252(b[0])
 		}
 		s.WriteRune(r)
 		b = b[n:]

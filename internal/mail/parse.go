@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,13 +20,13 @@ var ErrNoMessage = errors.New("no mail message: not one header line")
 type Message struct {
 	Email
 	FromName string
-	XFrom    string   // Exchange's display names
-	XTo      []string // likewise
+	XFrom    string // Exchange's display name
 	ExchangeID,
 	XFolder string // Enron: the folder in the original mail system
 	// Delivered is the address that the mail was delivered to, where a server
 	// noted it.
 	Delivered string
+	XTo       string // as written; DisplayNames splits it
 }
 
 // Options are what Parse is told beyond the bytes.
@@ -36,14 +35,22 @@ type Options struct {
 	Now time.Time
 	// Envelope is the date of the mbox separator, for a message without one.
 	Envelope time.Time
+	// MaxBytes bounds the message: what is beyond is not read, with a warning.
+	// 0 is no bound.
+	MaxBytes int
 }
 
 // Parse reads one message from its RFC 5322 bytes. It fails only with
-// ErrNoMessage; every other damage is a warning of the record.
+// ErrNoMessage; every other damage is a warning of the record. The record keeps
+// nothing of raw.
 func Parse(raw []byte, opt Options) (*Message, error) {
 	m := &Message{}
+	if opt.MaxBytes > 0 && len(raw) > opt.MaxBytes {
+		raw = raw[:opt.MaxBytes]
+		m.warn(WarnTruncated)
+	}
 	h, body := readHeader(raw, m.warn)
-	if !slices.ContainsFunc(h, func(f field) bool { return isKnown(f.name) }) {
+	if !slices.ContainsFunc(h, func(f field) bool { return f.kind != other }) {
 		return nil, ErrNoMessage
 	}
 	m.warnDuplicates(h)
@@ -51,7 +58,7 @@ func Parse(raw []byte, opt Options) (*Message, error) {
 	m.readIDs(h)
 	m.readDate(h, opt)
 	m.readExchange(h)
-	m.Subject = strings.Join(strings.Fields(decodeWords(h.get("Subject"))), " ")
+	m.Subject = shown(decodeWords(h.get(kindSubject)))
 	m.readBody(h, body)
 	if m.MessageID == "" {
 		m.inventID(raw)
@@ -67,64 +74,102 @@ func (m *Message) warn(name string) {
 }
 
 func (m *Message) warnDuplicates(h header) {
-	var seen [6]bool
-	for _, f := range h {
-		for i, name := range [...]string{"Message-ID", "Date", "From", "Subject", "Content-Type", "Content-Transfer-Encoding"} {
-			if strings.EqualFold(f.name, name) {
-				if seen[i] {
-					m.warn(WarnDuplicate)
-				}
-				seen[i] = true
+	var seen [kindThread + 1]bool
+	for i := range h {
+		switch k := h[i].kind; k {
+		case kindMessageID, kindDate, kindFrom, kindSubject, kindContentType, kindEncoding:
+			if seen[k] {
+				m.warn(WarnDuplicate)
 			}
+			seen[k] = true
+		default:
 		}
 	}
 }
 
-// readAddresses fills the parties. CMU's Enron repeats Cc as Bcc in every
+// readAddresses fills the parties. Where a header is empty, as Exchange's
+// export left many, its X- field tells. CMU's Enron repeats Cc as Bcc in every
 // message, so a Bcc that equals Cc is left out.
 func (m *Message) readAddresses(h header) {
-	from := h.get("From")
-	if list := ParseAddresses(from); len(list) > 0 {
-		m.From, m.FromName = list[0].Addr, list[0].Name
-	} else if from != "" {
-		m.From = strings.ToLower(strings.Trim(decodeWords(from), " \"'<>"))
-		m.warn(WarnAddress)
-	}
-	m.To, m.Cc, m.Bcc = addressList(h, "To"), addressList(h, "Cc"), addressList(h, "Bcc")
+	m.readFrom(h)
+	m.To = m.addressList(h, kindTo, kindXTo)
+	m.Cc = m.addressList(h, kindCc, kindXCc)
+	m.Bcc = m.addressList(h, kindBcc, kindXBcc)
 	if slices.Equal(m.Cc, m.Bcc) {
 		m.Bcc = nil
 	}
-	if list := ParseAddresses(h.get("Delivered-To")); len(list) > 0 {
-		m.Delivered = list[0].Addr
+	if delivered := h.get(kindDelivered); delivered != "" {
+		if list := ParseAddresses(delivered); len(list) > 0 {
+			m.Delivered = list[0].Addr
+		}
 	}
 }
 
-// addressList joins repeated headers of one name.
-func addressList(h header, name string) (list []string) {
-	for _, value := range h.all(name) {
-		for _, a := range ParseAddresses(value) {
-			list = append(list, a.Addr)
+func (m *Message) readFrom(h header) {
+	for _, k := range [...]kind{kindFrom, kindSender} {
+		if list := ParseAddresses(h.get(k)); len(list) > 0 {
+			m.From, m.FromName = list[0].Addr, list[0].Name
+			return
 		}
+	}
+	if list := exchangeAddresses(h.get(kindXFrom)); len(list) > 0 {
+		m.From = list[0]
+		m.warn(WarnXAddress)
+	} else if from := h.get(kindFrom); from != "" {
+		m.From = strings.ToLower(strings.Trim(shown(decodeWords(from)), " \"'<>"))
+		m.warn(WarnAddress)
+	}
+}
+
+// addressList joins repeated headers of one kind, or else takes Exchange's.
+func (m *Message) addressList(h header, k, exchange kind) (list []string) {
+	for i := range h {
+		if h[i].kind == k {
+			list = appendAddresses(list, h[i].value)
+		}
+	}
+	if len(list) > 0 {
+		return list
+	}
+	if list = exchangeAddresses(h.get(exchange)); len(list) > 0 {
+		m.warn(WarnXAddress)
 	}
 	return list
 }
 
-var idToken = regexp.MustCompile(`<[^<>\s]+>`)
-
 func (m *Message) readIDs(h header) {
-	m.MessageID = messageID(h.get("Message-ID"))
-	m.InReplyTo = idToken.FindString(h.get("In-Reply-To"))
-	if references := h.get("References"); references != "" {
-		m.References = idToken.FindAllString(references, -1)
+	m.MessageID = messageID(h.get(kindMessageID))
+	if list := idTokens(h.get(kindInReplyTo)); len(list) > 0 {
+		m.InReplyTo = list[0]
 	}
-	m.ThreadID = strings.TrimSpace(h.get("X-GM-THRID"))
+	m.References = idTokens(h.get(kindReferences))
+	m.ThreadID = shown(h.get(kindThread))
+}
+
+// idTokens are the Message-IDs of a text, in angle brackets.
+func idTokens(s string) (ids []string) {
+	for {
+		i := strings.IndexByte(s, '<')
+		if i < 0 {
+			return ids
+		}
+		s = s[i:]
+		end := strings.IndexFunc(s[1:], func(r rune) bool { return r <= ' ' || r == '<' || r == '>' || r == 0x7f })
+		if end < 0 {
+			return ids
+		}
+		if s[1+end] == '>' && end > 0 {
+			ids = append(ids, strings.Clone(s[:end+2]))
+		}
+		s = s[1+end:]
+	}
 }
 
 func messageID(value string) string {
-	if id := idToken.FindString(value); id != "" {
-		return id
+	if ids := idTokens(value); len(ids) > 0 {
+		return ids[0]
 	}
-	return strings.Join(strings.Fields(value), "")
+	return strings.ReplaceAll(shown(value), " ", "")
 }
 
 // inventID names a message without an id by its content.
@@ -137,7 +182,7 @@ func (m *Message) inventID(raw []byte) {
 // readDate goes down the ladder: Date, the newest Received, the envelope. A
 // Date with a zone that cannot be read counts after Received.
 func (m *Message) readDate(h header, opt Options) {
-	date, warnings, ok := ParseDate(h.get("Date"))
+	date, warnings, ok := ParseDate(h.get(kindDate))
 	if !ok {
 		m.warn(WarnDateMissing)
 	}
@@ -172,7 +217,7 @@ func believable(date, now time.Time) bool {
 }
 
 func newestReceived(h header) (newest time.Time) {
-	for _, value := range h.all("Received") {
+	for _, value := range h.all(kindReceived) {
 		if i := strings.LastIndexByte(value, ';'); i >= 0 {
 			if t, _, ok := ParseDate(value[i+1:]); ok && t.After(newest) {
 				newest = t
@@ -182,20 +227,16 @@ func newestReceived(h header) (newest time.Time) {
 	return newest
 }
 
-var exchangeID = regexp.MustCompile(`(?i)/CN=([^/>]+)>\s*$`)
-
 func (m *Message) readExchange(h header) {
-	from := h.get("X-From")
-	if names := exchangeNames(from); len(names) > 0 {
+	from := h.get(kindXFrom)
+	if names := DisplayNames(from); len(names) > 0 {
 		m.XFrom = names[0]
 	}
-	if id := exchangeID.FindStringSubmatch(from); id != nil {
-		m.ExchangeID = strings.ToLower(id[1])
-	}
-	m.XTo = exchangeNames(h.get("X-To"))
-	m.XFolder = h.get("X-Folder")
-	if labels := h.get("X-Gmail-Labels"); labels != "" {
-		m.Labels = splitLabels(decodeWords(labels))
+	m.ExchangeID = exchangeID(from)
+	m.XTo = strings.Clone(h.get(kindXTo))
+	m.XFolder = shown(h.get(kindXFolder))
+	if labels := h.get(kindLabels); labels != "" {
+		m.Labels = splitLabels(shown(decodeWords(labels)))
 	}
 }
 
@@ -216,12 +257,12 @@ func splitLabels(s string) (labels []string) {
 }
 
 func (m *Message) readBody(h header, body []byte) {
-	r := reader{warn: m.warn}
-	r.entity(h, bytes.TrimPrefix(body, []byte("\ufeff")), 0)
+	r := reader{warn: m.warn, limit: &limit{parts: maxParts, bytes: maxWork*len(body) + freeWork}}
+	r.entity(h, bytes.TrimPrefix(body, []byte("\ufeff")), 0, plainKind)
 	m.Body = r.text.String()
 	m.Attachments = r.attachments
-	m.Quoted = quotedSpans(m.Body)
-	if strings.TrimSpace(m.Body) == "" && len(m.Attachments) > 0 {
+	m.Quoted = quotedSpans(m.Body, senderWords(m))
+	if len(m.Attachments) > 0 && strings.TrimSpace(m.Body) == "" {
 		m.warn(WarnNoText)
 	}
 }

@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 			From: "ana.reed@example.com", To: []string{"bo.kim@example.com", "eve.lund@example.com"}, Cc: []string{"cy@example.com"},
 			Subject: "RE: the curve", Body: body, Quoted: []mail.Span{{Start: own, End: len(body)}},
 		},
-		XFrom: "Reed, Ana", XTo: []string{"Kim, Bo", "Lund, Eve"}, ExchangeID: "areed", XFolder: `\Ana_Reed_Dec2000\Notes Folders\All documents`,
+		XFrom: "Reed, Ana", XTo: "Kim, Bo </O=EXAMPLE/OU=NA/CN=RECIPIENTS/CN=BKIM>, Lund, Eve </O=EXAMPLE/CN=ELUND>", ExchangeID: "areed", XFolder: `\Ana_Reed_Dec2000\Notes Folders\All documents`,
 	}
 	got, err := mail.Parse([]byte(exchange), mail.Options{})
 	if err != nil {
@@ -90,10 +90,25 @@ func TestParseMIME(t *testing.T) {
 			"---------- Forwarded message ----------\nFrom: bo@x\nSubject: old\n\nold text", nil, nil,
 		},
 		{"quoted-printable UTF-8, CRLF", "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: Quoted-Printable\r\n\r\ncaf=C3=A9=\r\n s\r\nx\r\n", "café s\nx\n", nil, nil},
-		{"a boundary that is not there", "Content-Type: multipart/mixed; boundary=b\n\ntext\n", "", nil, []string{mail.WarnBoundary}},
+		{"a boundary that is not there", "Content-Type: multipart/mixed; boundary=b\n\ntext\n", "text\n", nil, []string{mail.WarnBoundary}},
 		{"multipart without a boundary", "Content-Type: multipart/mixed\n\ntext\n", "text\n", nil, nil},
 		{"a type that is none", "Content-Type: text\n\nbody\n", "body\n", nil, []string{mail.WarnContentType}},
 		{"NUL", "Subject: x\n\na\x00b\n", "ab\n", nil, []string{mail.WarnNul}},
+		{"a digest", "Content-Type: multipart/digest; boundary=b\n\n--b\n\nFrom: bo@x\nSubject: one\n\ntext\n--b--\n", "---------- Forwarded message ----------\nFrom: bo@x\nSubject: one\n\ntext", nil, nil},
+		{
+			"an invitation", "Content-Type: multipart/mixed; boundary=b\n\n--b\n\ntext\n--b\nContent-Type: text/calendar\n\nBEGIN:VCALENDAR\n--b--\n",
+			"text",
+			[]mail.Attachment{{Type: "text/calendar", Size: 15}},
+			nil,
+		},
+		{
+			"a file in the text", "\nsee below\nbegin 644 cat.txt\n#0V%T\n`\nend\nbye\n", "see below\nbye\n",
+			[]mail.Attachment{{Name: "cat.txt", Type: "text/plain", Size: 3}},
+			nil,
+		},
+		{"text that says it is base64", "Content-Transfer-Encoding: base64\n\nThis is, in fact, plain text.\n", "This is, in fact, plain text.\n", nil, []string{mail.WarnBase64}},
+		{"HTML that names its charset itself", "Content-Type: text/html\n\n<meta charset=koi8-r><p>\xd0\xd2\xc9\n", "при\n", nil, nil},
+		{"the charset says UTF-8 and is not", "Content-Type: text/plain; charset=utf-8\n\ncaf\xe9 \xe0\n", "café à\n", nil, []string{mail.WarnWrongCharset}},
 		{"unknown charset", "Content-Type: text/plain; charset=x-unheard\n\ncaf\xe9\n", "café\n", nil, []string{mail.WarnCharset}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -164,6 +179,25 @@ func TestParseHeaders(t *testing.T) {
 	}
 }
 
+// TestParseRawHeader reads 8-bit headers in the charset of the message.
+func TestParseRawHeader(t *testing.T) {
+	m, err := mail.Parse([]byte("Message-ID: <1@x>\nFrom: \"\xd0\xd2\xc9\" <a@x>\nSubject: \xd0\xd2\xc9\x1b[2J\nContent-Type: text/plain; charset=koi8-r\n\n\xd0\n"), mail.Options{})
+	if err != nil || m.Subject != "при [2J" || m.FromName != "при" || m.Body != "п\n" {
+		t.Errorf("subject %q, name %q, body %q, %v", m.Subject, m.FromName, m.Body, err)
+	}
+}
+
+// TestParseExchangeRecipients takes recipients from X-To where To is empty.
+func TestParseExchangeRecipients(t *testing.T) {
+	m, err := mail.Parse([]byte("Message-ID: <1@x>\nX-From: Kim, Bo </O=EXAMPLE/CN=BKIM>\nX-To: All Traders@EXAMPLE, eve@example.org\nX-cc: \nSubject: x\n\n"), mail.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"all.traders@example", "eve@example.org"}, m.To); diff != "" || m.From != "bo.kim@example" || m.Cc != nil || !slices.Contains(m.Warnings, mail.WarnXAddress) {
+		t.Errorf("from %q, cc %v, warnings %v, to %s", m.From, m.Cc, m.Warnings, diff)
+	}
+}
+
 func TestParseInventsID(t *testing.T) {
 	const raw = "From: a@x\nSubject: no id\n\nbody\n"
 	a, err := mail.Parse([]byte(raw), mail.Options{})
@@ -196,7 +230,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		texts := append([]string{m.MessageID, m.From, m.FromName, m.Subject, m.Body, m.XFrom, m.XFolder, m.InReplyTo, m.ThreadID}, slices.Concat(m.To, m.Cc, m.Bcc, m.References, m.Labels, m.XTo)...)
+		texts := append([]string{m.MessageID, m.From, m.FromName, m.Subject, m.Body, m.XFrom, m.XFolder, m.InReplyTo, m.ThreadID, m.XTo}, slices.Concat(m.To, m.Cc, m.Bcc, m.References, m.Labels)...)
 		for _, a := range m.Attachments {
 			texts = append(texts, a.Name, a.Type)
 		}

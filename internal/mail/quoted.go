@@ -6,12 +6,8 @@ import (
 )
 
 var (
-	separatorLine = regexp.MustCompile(`^[>\s]*-{3,}\s*(Original Message|Original Appointment|Forwarded|Reply Separator)`)
-	fieldLine     = regexp.MustCompile(`(?i)^[>\s*]*(from|sent|to|cc|date|subject):`)
-	fromLine      = regexp.MustCompile(`(?i)^[>\s*]*from:`)
-	wroteLine     = regexp.MustCompile(`^\s*(On|At) .{4,120}(wrote|writes):?\s*$`)
-	toLine        = regexp.MustCompile(`^\s*To:`)
-	subjectLine   = regexp.MustCompile(`^\s*Subject:`)
+	separatorLine = regexp.MustCompile(`^[>\s]*-{3,}\s*(Original Message|Original Appointment|Forwarded|Begin forwarded|Reply Separator|Urspr|Message d'origine|Mensaje original)`)
+	wroteLine     = regexp.MustCompile(`^\s*(On|At|Am|Le|El) .{4,120}(wrote|writes|schrieb.{0,60}|a écrit|escribió) ?:?\s*$`)
 
 	// Notes writes the sender, on the same line or a line above, then the date,
 	// which it may wrap before the time.
@@ -24,98 +20,188 @@ var (
 // How far below a separator the lines that confirm it may stand. Lists of
 // recipients are long, so the subject may come late.
 const (
-	confirmLines = 15
-	toLines      = 6
-	subjectLines = 80
+	confirmLines   = 15
+	toLines        = 6
+	subjectLines   = 80
+	signatureLines = 20
 )
 
-// quotedSpans marks the parts of a body that its writer did not write: the
-// history below a separator, lines that begin with '>', and a signature. They
-// are marked only where the lines below confirm them, and nothing is removed.
-// Spans are sorted and do not overlap.
-func quotedSpans(body string) (spans []Span) {
-	lines := strings.SplitAfter(body, "\n")
-	pos := 0
-	for i, line := range lines {
-		if isHistory(lines, i) || strings.TrimRight(line, "\r\n") == "-- " {
-			return extend(spans, pos-senderAbove(lines, i), len(body))
+// quotedSpans marks the parts of a body that its writer did not write for this
+// mail: the history below a separator, lines that begin with '>', and a
+// signature. History is marked only where the lines below confirm it, and
+// nothing is removed. Spans are sorted and do not overlap. sender is whose name
+// begins a signature; it may be empty.
+func quotedSpans(body, sender string) (spans []Span) {
+	q := quoter{body: body}
+	for q.pos < len(body) {
+		line := q.line()
+		switch {
+		case q.isHistory(line):
+			start := q.pos - q.senderAbove(line)
+			spans = markSignature(spans, body[:start], sender)
+			return extend(spans, start, len(body))
+		case line == "-- \n" || line == "-- ":
+			if end := q.signatureEnd(); end > 0 {
+				spans = extend(spans, q.pos, end)
+				q.skipTo(end)
+				continue
+			}
+		case isQuoteLine(line):
+			spans = extend(spans, q.pos, q.pos+len(line))
 		}
-		if strings.HasPrefix(strings.TrimLeft(line, " "), ">") {
-			spans = extend(spans, pos, pos+len(line))
-		}
-		pos += len(line)
+		q.skipTo(q.pos + len(line))
 	}
-	return spans
+	return markSignature(spans, body, sender)
 }
 
 // extend adds a range, joined to the last span if it touches or overlaps that.
 func extend(spans []Span, start, end int) []Span {
 	if n := len(spans); n > 0 && spans[n-1].End >= start {
-		spans[n-1].End = end
+		spans[n-1].End = max(end, spans[n-1].End)
 		return spans
 	}
 	return append(spans, Span{Start: start, End: end})
 }
 
-// isHistory reports whether everything from line i on is an earlier message.
-func isHistory(lines []string, i int) bool {
-	line := strings.TrimRight(lines[i], "\r\n")
-	switch {
-	case strings.Contains(line, "---"):
-		return separatorLine.MatchString(line) && follows(lines, i, confirmLines, fieldLine, 1)
-	case isNotesDate(lines, i, line):
-		return follows(lines, i, toLines, toLine, 1) && follows(lines, i, subjectLines, subjectLine, 1)
-	case strings.HasSuffix(strings.TrimSpace(line), ":"):
-		return wroteLine.MatchString(line) && quoteFollows(lines, i)
-	}
-	return strings.Contains(line, ":") && fromLine.MatchString(line) && follows(lines, i, 5, fieldLine, 3)
+func isQuoteLine(line string) bool {
+	line = strings.TrimLeft(line, " ")
+	return line != "" && line[0] == '>'
 }
 
-func isNotesDate(lines []string, i int, line string) bool {
-	if !strings.Contains(line, "/") {
+// A quoter walks through the lines of a body.
+type quoter struct {
+	body  string
+	pos   int    // where the line begins
+	above [2]int // where the lines above begin, the nearest first
+	lines int    // how many lie above
+}
+
+// line returns the line at pos with its end.
+func (q *quoter) line() string { return firstLine(q.body[q.pos:]) }
+
+func (q *quoter) skipTo(pos int) {
+	q.above[1], q.above[0] = q.above[0], q.pos
+	q.lines++
+	q.pos = pos
+}
+
+// below is the text after the line at pos.
+func (q *quoter) below(line string) string { return q.body[q.pos+len(line):] }
+
+func firstLine(s string) string {
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		return s[:i+1]
+	}
+	return s
+}
+
+// isHistory reports whether everything from the line on is an earlier message.
+// The expressions are slow, so the cheap signs come first.
+func (q *quoter) isHistory(line string) bool {
+	text := strings.TrimRight(line, " \t\n")
+	if len(text) < 3 {
 		return false
 	}
-	return notesDate.MatchString(line) ||
-		i+1 < len(lines) && notesDateHead.MatchString(line) && notesDateTail.MatchString(strings.TrimRight(lines[i+1], "\r\n"))
+	switch last := text[len(text)-1]; {
+	case last == '-' || strings.Contains(text, "---"):
+		return separatorLine.MatchString(text) && count(q.below(line), confirmLines, isField) >= 1
+	case last == ':' && (strings.Contains(text, "wr") || strings.Contains(text, "cri") || strings.Contains(text, "schrieb")):
+		return wroteLine.MatchString(text) && quoteFollows(q.below(line))
+	case last == 'M' && strings.IndexByte(text, '/') >= 0, last >= '0' && last <= '9' && strings.Contains(text, "on "):
+		return q.isNotesDate(text, line) && count(q.below(line), toLines, isTo) >= 1 && count(q.below(line), subjectLines, isSubject) >= 1
+	}
+	return isFrom(text) && count(q.below(line), 5, isField) >= 3
+}
+
+func (q *quoter) isNotesDate(text, line string) bool {
+	return notesDate.MatchString(text) ||
+		notesDateHead.MatchString(text) && notesDateTail.MatchString(strings.TrimRight(firstLine(q.below(line)), "\n"))
 }
 
 // senderAbove is how many bytes above a Notes date that stands alone belong to
 // it: one short line with the sender's name.
-func senderAbove(lines []string, i int) (n int) {
-	if !dateAlone.MatchString(lines[i]) {
+func (q *quoter) senderAbove(line string) int {
+	if !dateAlone.MatchString(line) {
 		return 0
 	}
-	for _, back := range []int{1, 2} {
-		if i < back {
-			return 0
+	for i := range min(q.lines, 2) {
+		name := strings.TrimSpace(firstLine(q.body[q.above[i]:]))
+		if name == "" {
+			continue
 		}
-		n += len(lines[i-back])
-		if name := strings.TrimSpace(lines[i-back]); name != "" {
-			if len(name) < 60 && !strings.HasSuffix(name, ".") {
-				return n
-			}
-			return 0
+		if len(name) < 60 && !strings.HasSuffix(name, ".") {
+			return q.pos - q.above[i]
 		}
+		return 0
 	}
 	return 0
 }
 
-// follows reports whether at least want of the n lines after i match.
-func follows(lines []string, i, n int, re *regexp.Regexp, want int) bool {
-	for _, line := range lines[i+1 : min(i+1+n, len(lines))] {
-		if re.MatchString(line) {
-			want--
+// signatureEnd is where the signature ends whose mark stands at pos: at the end
+// of the text, or before history. More lines than a signature has are none: 0.
+func (q *quoter) signatureEnd() int {
+	s := *q
+	for range signatureLines {
+		line := s.line()
+		s.skipTo(s.pos + len(line))
+		if s.pos == len(s.body) {
+			return s.pos
+		}
+		if next := s.line(); isQuoteLine(next) || s.isHistory(next) {
+			return s.pos
 		}
 	}
-	return want <= 0
+	if strings.TrimSpace(s.body[s.pos:]) == "" {
+		return len(s.body)
+	}
+	return 0
 }
 
-// quoteFollows reports whether the next line with text begins with '>'.
-func quoteFollows(lines []string, i int) bool {
-	for _, line := range lines[i+1 : min(i+1+toLines, len(lines))] {
-		if line = strings.TrimSpace(line); line != "" {
-			return strings.HasPrefix(line, ">")
+// count returns how many of the first n lines of text match.
+func count(text string, n int, match func(string) bool) (matches int) {
+	for ; n > 0 && text != ""; n-- {
+		line := firstLine(text)
+		if match(line) {
+			matches++
 		}
+		text = text[len(line):]
+	}
+	return matches
+}
+
+func isFrom(line string) bool { return fieldName(line) == "from" }
+
+func isField(line string) bool {
+	switch fieldName(line) {
+	case "from", "sent", "to", "cc", "date", "subject":
+		return true
+	}
+	return false
+}
+
+// fieldName is the name, in lower case, of a header line that stands in a text,
+// maybe behind marks of quotation or of bold type.
+func fieldName(line string) string {
+	line = strings.TrimLeft(line, "> \t*")
+	name, _, found := strings.Cut(line[:min(len(line), len("subject:*"))], ":")
+	if !found || len(name) < 2 {
+		return ""
+	}
+	return strings.ToLower(strings.TrimRight(name, "*"))
+}
+
+func isTo(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " \t"), "To:") }
+
+func isSubject(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " \t"), "Subject:") }
+
+// quoteFollows reports whether the next line with text begins with '>'.
+func quoteFollows(text string) bool {
+	for range toLines {
+		line := firstLine(text)
+		if trimmed := strings.TrimSpace(line); trimmed != "" {
+			return trimmed[0] == '>'
+		}
+		text = text[len(line):]
 	}
 	return false
 }

@@ -3,6 +3,7 @@ package mail
 import (
 	"bytes"
 	"encoding/base64"
+	"unicode/utf8"
 )
 
 // decodeQuotedPrintable undoes quoted-printable. What is not an escape stays as
@@ -61,45 +62,90 @@ func unhex(c byte) int {
 }
 
 // decodeBase64 decodes as much as there is. Blanks inside, missing padding and
-// a text behind the data (a list's footer) are damage, not the end.
+// a text behind the data (a list's footer) are damage, not the end. Data behind
+// padding is another piece: some writers encode a text in several.
 func decodeBase64(b []byte) (decoded []byte, damaged bool) {
 	data := make([]byte, 0, len(b))
-	for len(b) > 0 {
-		var line []byte
-		line, b = cutLine(b)
-		kept, odd := base64Bytes(line)
-		if odd*10 > len(line) { // plainly no base64
+	decoded = make([]byte, 0, base64.RawStdEncoding.DecodedLen(len(b))+3)
+	piece := func() {
+		if len(data)%4 == 1 { // one sextet is no byte
+			data, damaged = data[:len(data)-1], true
+		}
+		var err error
+		if decoded, err = base64.RawStdEncoding.AppendDecode(decoded, data); err != nil {
+			damaged = true
+		}
+		data = data[:0]
+	}
+	padded := false
+	for lines := (cutter{b: b}); lines.more(); {
+		line := bytes.TrimSpace(lines.next())
+		if odd := oddLetters(line); odd*10 > len(line) { // plainly no base64
 			damaged = true
 			break
+		} else if odd > 0 {
+			damaged = true
 		}
-		damaged = damaged || odd > 0
-		data = append(data, kept...)
+		for _, c := range line {
+			switch {
+			case c == '=':
+				if !padded {
+					piece()
+				}
+				padded = true
+			case isBase64(c):
+				data, padded = append(data, c), false
+			}
+		}
 	}
-	if end := bytes.IndexByte(data, '='); end >= 0 {
-		data = data[:end]
-	} else if len(data)%4 != 0 {
-		damaged = true
-	}
-	if len(data)%4 == 1 { // one sextet is no byte
-		data, damaged = data[:len(data)-1], true
-	}
-	decoded = make([]byte, base64.RawStdEncoding.DecodedLen(len(data)))
-	n, err := base64.RawStdEncoding.Decode(decoded, data)
-	return decoded[:n], damaged || err != nil
+	damaged = damaged || len(data)%4 != 0
+	piece()
+	return decoded, damaged
 }
 
-// base64Bytes returns the bytes of the alphabet, '=' included, and how many
-// others lie between them.
-func base64Bytes(line []byte) (kept []byte, odd int) {
-	line = bytes.TrimSpace(line)
+// oddLetters counts the bytes that are not of the alphabet.
+func oddLetters(line []byte) (odd int) {
 	for _, c := range line {
-		if c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '=' {
-			kept = append(kept, c)
-		} else {
+		if !isBase64(c) {
 			odd++
 		}
 	}
-	return kept, odd
+	return odd
+}
+
+func isBase64(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '='
+}
+
+// looksBase64 reports whether the first line with text may be base64; a part
+// that only says it is may be plain text.
+func looksBase64(b []byte) bool {
+	for lines := (cutter{b: b}); lines.more(); {
+		if line := bytes.TrimSpace(lines.next()); len(line) > 0 {
+			return oddLetters(line)*10 <= len(line)
+		}
+	}
+	return true
+}
+
+// unlabelledBase64 decodes a text that is nothing but base64 of readable text.
+// Three full lines of it are no accident.
+func unlabelledBase64(b []byte) (decoded []byte, ok bool) {
+	width, n := 0, 0
+	for lines := (cutter{b: b}); lines.more(); n++ {
+		line := bytes.TrimSpace(lines.next())
+		if n == 0 {
+			width = len(line)
+		}
+		if len(line) > width || width < 40 || oddLetters(line) > 0 || n < 3 && len(line) != width {
+			return nil, false
+		}
+	}
+	if n < 3 {
+		return nil, false
+	}
+	decoded, damaged := decodeBase64(b)
+	return decoded, !damaged && utf8.Valid(decoded) && bytes.IndexByte(decoded, 0) < 0
 }
 
 // repairResidue removes what a lost quoted-printable label left in a text:
@@ -111,14 +157,13 @@ func repairResidue(s []byte) (repaired []byte, found bool) {
 		return s, false
 	}
 	out := make([]byte, 0, len(s))
-	for len(s) > 0 {
-		var line []byte
-		line, s = cutLine(s)
+	for lines := (cutter{b: s}); lines.more(); {
+		line := lines.next()
 		for _, residue := range []string{"=3D", "=09"} {
 			line = bytes.ReplaceAll(line, []byte(residue), decodeQuotedPrintable([]byte(residue)))
 		}
 		out = append(out, lineEnd(line)...)
-		if !bytes.HasSuffix(line, []byte("=")) && s != nil {
+		if !bytes.HasSuffix(line, []byte("=")) && s[lines.pos-1] == '\n' {
 			out = append(out, '\n')
 		}
 	}
