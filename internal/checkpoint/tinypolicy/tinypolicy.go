@@ -3,16 +3,13 @@
 package tinypolicy
 
 import (
-	"encoding/json"
-	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
 	"agentmill/internal/checkpoint"
 	"agentmill/internal/model"
+	"agentmill/internal/model/decoder"
 	"agentmill/internal/safetensors"
-	"agentmill/internal/seed"
 	"agentmill/internal/tokenizer"
 )
 
@@ -56,69 +53,47 @@ func Tokenizer() (*tokenizer.Tokenizer, error) {
 	return tokenizer.New(v)
 }
 
-// Config returns the tiny model's configuration for a vocabulary of vocab tokens.
-func Config(vocab int) model.Config {
-	return model.Config{
-		Architectures: []string{"LlamaForCausalLM"}, ModelType: "llama", VocabSize: vocab,
-		HiddenSize: 64, IntermediateSize: 128, NumHiddenLayers: 2,
-		NumAttentionHeads: 4, NumKeyValueHeads: 2, HeadDim: 16, MaxPositionEmbeddings: 4096,
-		RMSNormEps: 1e-5, RopeTheta: 10000, HiddenAct: "silu", TieWordEmbeddings: true,
-		BOSTokenID: json.RawMessage("1"), EOSTokenID: json.RawMessage("2"), PadTokenID: json.RawMessage("2"),
-	}
-}
-
 // Tensors returns random weights for c in the published names: matrices normal
-// with deviation 1/√inputs, normalisations near 1.
+// with deviation 1/√inputs, vectors near 1. They are made when they are written.
 func Tensors(c model.Config, run uint64) []safetensors.Entry {
-	width, kv, inner := c.HiddenSize, c.NumKeyValueHeads*c.HeadDim, c.IntermediateSize
-	heads := c.NumAttentionHeads * c.HeadDim
 	var entries []safetensors.Entry
-	add := func(name string, shape ...int) {
-		entries = append(entries, safetensors.Of(name, safetensors.BF16, shape, random(run, name, shape)))
+	for _, s := range decoder.Specs(c, families[c.ModelType].design(c)) {
+		entries = append(entries, safetensors.Entry{
+			Name: s.Name, DType: safetensors.BF16, Shape: s.Shape,
+			Values: func() ([]float32, error) { return s.Random(run, "tiny policy"), nil },
+		})
 	}
-	add("model.embed_tokens.weight", c.VocabSize, width)
-	for i := range c.NumHiddenLayers {
-		layer := fmt.Sprintf("model.layers.%d.", i)
-		add(layer+"input_layernorm.weight", width)
-		add(layer+"self_attn.q_proj.weight", heads, width)
-		add(layer+"self_attn.k_proj.weight", kv, width)
-		add(layer+"self_attn.v_proj.weight", kv, width)
-		add(layer+"self_attn.o_proj.weight", width, heads)
-		add(layer+"post_attention_layernorm.weight", width)
-		add(layer+"mlp.gate_proj.weight", inner, width)
-		add(layer+"mlp.up_proj.weight", inner, width)
-		add(layer+"mlp.down_proj.weight", width, inner)
-	}
-	add("model.norm.weight", width)
 	return entries
 }
 
-func random(run uint64, name string, shape []int) []float32 {
-	rng := seed.Stream(run, "tiny policy", name)
-	n, mean, deviation := shape[0], 1.0, 0.1
-	if len(shape) == 2 {
-		n, mean, deviation = n*shape[1], 0, 1/math.Sqrt(float64(shape[1]))
-	}
-	values := make([]float32, n)
-	for i := range values {
-		values[i] = float32(mean + deviation*rng.NormFloat64())
-	}
-	return values
-}
+// Write writes a policy folder with a tiny Llama at dir. The same seed gives the
+// same bytes.
+func Write(dir string, run uint64) (checkpoint.Manifest, error) { return WriteShape(dir, Tiny, run) }
 
-// Write writes the policy folder at dir. The same seed gives the same bytes.
-func Write(dir string, run uint64) (checkpoint.Manifest, error) {
+// WriteShape writes a policy folder with a model of the given shape at dir.
+func WriteShape(dir, shape string, run uint64) (checkpoint.Manifest, error) {
 	tok, err := Tokenizer()
 	if err != nil {
 		return checkpoint.Manifest{}, err
 	}
-	c := Config(tok.Size())
+	c, err := Config(shape, tok.Size())
+	if err != nil {
+		return checkpoint.Manifest{}, err
+	}
 	parent, err := checkpoint.New(c, tok, map[string]string{"bos": Specials[1], "eos": Specials[2], "pad": Specials[2]}, chatTemplate)
 	if err != nil {
 		return checkpoint.Manifest{}, err
 	}
 	return checkpoint.Save(dir, checkpoint.Contents{
 		Parent: parent, Tensors: Tensors(c, run),
-		Manifest: checkpoint.Manifest{Method: "random", Updated: true, Flags: map[string]string{"seed": strconv.FormatUint(run, 10)}},
+		Manifest: checkpoint.Manifest{Method: "random", Updated: true, Flags: flags(shape, run)},
 	})
+}
+
+func flags(shape string, run uint64) map[string]string {
+	f := map[string]string{"seed": strconv.FormatUint(run, 10)}
+	if shape != Tiny {
+		f["shape"] = shape
+	}
+	return f
 }

@@ -2,8 +2,10 @@ package tinypolicy_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"agentmill/internal/catalog"
 	"agentmill/internal/checkpoint"
 	"agentmill/internal/checkpoint/tinypolicy"
 	"agentmill/internal/model"
@@ -40,15 +42,14 @@ func TestWrite(t *testing.T) {
 	checkTensors(t, p)
 }
 
-// checkTensors compares the tensors with those of the model's structure.
+// checkTensors compares the tensors with those that were meant.
 func checkTensors(t *testing.T, p *checkpoint.Policy) {
 	t.Helper()
-	var src model.Source = p
-	if got, want := len(src.Names()), 2+9*p.Config.NumHiddenLayers; got != want {
+	if got, want := len(p.Names()), len(tinypolicy.Tensors(p.Config, 1)); got != want {
 		t.Errorf("%d tensors, want %d", got, want)
 	}
 	for _, e := range tinypolicy.Tensors(p.Config, 1) {
-		values, _, err := src.Tensor(e.Name)
+		values, _, err := p.Tensor(e.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,5 +59,41 @@ func checkTensors(t *testing.T, p *checkpoint.Policy) {
 				t.Fatalf("%s: value %d is %v, want %v rounded to bf16", e.Name, i, v, want[i])
 			}
 		}
+	}
+}
+
+// TestShapes writes the tiny ones and builds their models: nothing is missing,
+// nothing left over. Of the others it checks the configuration alone.
+func TestShapes(t *testing.T) {
+	backend, err := catalog.Device("cpu", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer backend.Close()
+	for _, shape := range tinypolicy.Shapes() {
+		if !strings.HasPrefix(shape, tinypolicy.Tiny) {
+			if _, err := tinypolicy.Config(shape, 300); err != nil {
+				t.Errorf("%s: %v", shape, err)
+			}
+			continue
+		}
+		dir := filepath.Join(t.TempDir(), shape)
+		if _, err := tinypolicy.WriteShape(dir, shape, 1); err != nil {
+			t.Fatal(err)
+		}
+		p, err := checkpoint.Open(dir, checkpoint.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkTensors(t, p)
+		m, err := catalog.NewModel(p.Config, backend, p, model.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", shape, err)
+		}
+		m.Close()
+		_ = p.Close()
+	}
+	if _, err := tinypolicy.WriteShape(t.TempDir(), "huge", 1); err == nil || !strings.Contains(err.Error(), `shape "huge": want one of llama-3.2-1b`) {
+		t.Errorf("error is %v, want one that lists the shapes", err)
 	}
 }
