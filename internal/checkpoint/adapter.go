@@ -91,6 +91,12 @@ func (p *Policy) loadAdapter(o Options) error {
 		return err
 	}
 	p.Base, p.weights, p.Config, p.Tokenizer = base, base, base.Config, base.Tokenizer
+	if !p.has(adapterFile) {
+		return fmt.Errorf("it has %s, but no weights: want %s", adapterConfigFile, adapterFile)
+	}
+	if err := p.notPointers(adapterFile); err != nil {
+		return err
+	}
 	file, err := safetensors.Open(p.path(adapterFile))
 	if err != nil {
 		return err

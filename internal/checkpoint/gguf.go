@@ -15,6 +15,9 @@ import (
 
 // loadGGUF opens a folder with model.gguf.
 func (p *Policy) loadGGUF() error {
+	if err := p.notPointers(ggufFile); err != nil {
+		return err
+	}
 	f, err := gguf.Open(p.path(ggufFile))
 	if err != nil {
 		return err

@@ -27,6 +27,9 @@ func (p *Policy) loadHF() error {
 	if err != nil {
 		return err
 	}
+	if err := p.notPointers(names...); err != nil {
+		return err
+	}
 	var g errgroup.Group
 	g.Go(func() (err error) {
 		p.Hash, err = hashFiles(p.Dir, names)
@@ -50,6 +53,9 @@ func (p *Policy) readHFText() error {
 		data, err := os.ReadFile(p.path(name))
 		if errors.Is(err, fs.ErrNotExist) && name != configFile && name != tokenizerFile {
 			continue
+		}
+		if errors.Is(err, fs.ErrNotExist) && name == tokenizerFile {
+			return p.noTokenizer()
 		}
 		if err != nil {
 			return err

@@ -171,6 +171,13 @@ func TestOpenRefuses(t *testing.T) {
 			}
 		}
 	}
+	move := func(name, to string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			if err := os.Rename(filepath.Join(dir, name), filepath.Join(dir, to)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	good := tiny(t, filepath.Join(t.TempDir(), "p"), 1)
 	for _, tt := range []struct {
 		name   string
@@ -188,9 +195,17 @@ func TestOpenRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "tokenizer_config.json: not valid JSON"},
-		{"no tokenizer", remove("tokenizer.json"), "tokenizer.json"},
+		{"no tokenizer", remove("tokenizer.json"), "it has no tokenizer.json: fetch the one published beside the weights"},
 		{"tokenizer of another kind", replace("tokenizer.json", `"BPE"`, `"Unigram"`), `tokenizer.json: model.type "Unigram"`},
-		{"no weights", remove("model.safetensors"), "neither model.safetensors nor model.safetensors.index.json"},
+		{"no weights", remove("model.safetensors"), "it has config.json, but no weights: want model.safetensors, or model.safetensors.index.json and the shards it names, or model.gguf"},
+		{"no configuration", remove("config.json"), "it has weights, but no config.json"},
+		{"weights that were not fetched", func(t *testing.T, dir string) {
+			put(t, filepath.Join(dir, "model.safetensors"), "version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 7\n")
+		}, "model.safetensors is a Git LFS pointer, not the weights"},
+		{"weights of another name", move("model.safetensors", "weights.safetensors"), "rename weights.safetensors to model.safetensors"},
+		{"shards without index", move("model.safetensors", "model-00001-of-00002.safetensors"), "model.safetensors.index.json, published beside it, is needed as well"},
+		{"weights in another format", move("model.safetensors", "pytorch_model.bin"), "pytorch_model.bin is in PyTorch's format, which is not read"},
+		{"the tokenizer's older files", move("tokenizer.json", "vocab.json"), "it has no tokenizer.json: fetch the one published beside the weights; there is vocab.json"},
 		{"weights cut off", func(t *testing.T, dir string) {
 			if err := os.Truncate(filepath.Join(dir, "model.safetensors"), 9000); err != nil {
 				t.Fatal(err)
@@ -220,15 +235,72 @@ func TestOpenWhatIsNoPolicy(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	published := t.TempDir()
+	put(t, filepath.Join(published, "SmolLM2.Q4_1.gguf"), "GGUF")
 	for _, tt := range []struct{ name, dir, want string }{
 		{"no folder", filepath.Join(dir, "nowhere"), "no such file or directory"},
 		{"a file", file, "want a folder"},
 		{"a folder of something else", dir, "not a policy folder: want config.json and model.safetensors, or model.gguf, or adapter_config.json"},
+		{"a GGUF file under its published name", published, "rename SmolLM2.Q4_1.gguf to model.gguf"},
 	} {
 		if _, err := checkpoint.Open(tt.dir, checkpoint.Options{}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error is %v, want one with %q", tt.name, err, tt.want)
 		}
 	}
+}
+
+// TestGGUFBesideConfig: a folder of published text files whose weights are GGUF.
+func TestGGUFBesideConfig(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(ggufDir)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "config.json"), "{}")
+	if p := open(t, dir); p.Config.HiddenSize != 32 {
+		t.Errorf("hidden size %d, want the file's own, 32", p.Config.HiddenSize)
+	}
+}
+
+// FuzzOpen opens folders with damaged text files: an error or a policy, never a
+// panic, and never a configuration that its weights don't have.
+func FuzzOpen(f *testing.F) {
+	read := func(path string) []byte {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		return data
+	}
+	base := filepath.Join(f.TempDir(), "base")
+	if _, err := tinypolicy.Write(base, 1); err != nil {
+		f.Fatal(err)
+	}
+	weights, vocabulary := read(filepath.Join(base, "model.safetensors")), read(filepath.Join(base, "tokenizer.json"))
+	f.Add(read(filepath.Join(base, "config.json")), read(filepath.Join(base, "agentmill.json")), []byte(nil), []byte(nil))
+	f.Add(read(filepath.Join(base, "config.json")), []byte(nil), []byte(nil), []byte(`{"weight_map":{"model.norm.weight":"m.safetensors"}}`))
+	f.Add([]byte("{}"), []byte(nil), []byte(`{"peft_type":"LORA","base_model_name_or_path":"..","r":1,"lora_alpha":1,"target_modules":["q_proj"]}`), []byte(nil))
+	f.Fuzz(func(t *testing.T, config, manifest, adapter, index []byte) {
+		dir := t.TempDir()
+		for name, data := range map[string][]byte{
+			"config.json": config, "agentmill.json": manifest, "adapter_config.json": adapter,
+			"model.safetensors.index.json": index, "tokenizer.json": vocabulary,
+		} {
+			if data != nil {
+				put(t, filepath.Join(dir, name), string(data))
+			}
+		}
+		if index == nil {
+			put(t, filepath.Join(dir, "model.safetensors"), string(weights))
+		}
+		p, err := checkpoint.Open(dir, checkpoint.Options{})
+		if err != nil {
+			return
+		}
+		if p.Config.HiddenSize != 64 || p.Config.NumHiddenLayers != 2 {
+			t.Errorf("accepted width %d and %d layers, the weights have 64 and 2", p.Config.HiddenSize, p.Config.NumHiddenLayers)
+		}
+		_ = p.Close()
+	})
 }
 
 // TestGGUFRefuses changes bytes of the metadata, lengths kept.
@@ -259,6 +331,13 @@ func TestGGUFRefuses(t *testing.T) {
 				t.Errorf("error is %v, want one that names the file, with %q", err, tt.want)
 			}
 		})
+	}
+}
+
+func put(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

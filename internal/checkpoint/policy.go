@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"agentmill/internal/model"
+	"agentmill/internal/safetensors"
 	"agentmill/internal/tokenizer"
 )
 
@@ -89,12 +90,17 @@ func (p *Policy) load(o Options) error {
 	switch {
 	case p.has(adapterConfigFile):
 		return p.loadAdapter(o)
-	case p.has(configFile):
+	case p.has(safetensors.ModelFile) || p.has(safetensors.IndexFile):
+		if !p.has(configFile) {
+			return errNoConfig
+		}
 		return p.loadHF()
 	case p.has(ggufFile):
 		return p.loadGGUF()
+	case p.has(configFile):
+		return p.noWeights()
 	}
-	return ErrNotPolicy
+	return p.missing(ErrNotPolicy)
 }
 
 func (p *Policy) path(name string) string { return filepath.Join(p.Dir, name) }

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"agentmill/internal/half"
 )
 
 const typesFile = "testdata/types.gguf"
@@ -233,6 +236,36 @@ func FuzzHeader(f *testing.F) {
 		for name, w := range h.tensors {
 			if w.offset < 0 || w.offset+w.size() > size || w.size() < 1 {
 				t.Errorf("tensor %q lies at %d and has %d bytes in a file of %d", name, w.offset, w.size(), size)
+			}
+		}
+	})
+}
+
+// FuzzFile reads all tensors of whatever opens.
+func FuzzFile(f *testing.F) {
+	data, err := os.ReadFile(typesFile)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add(new(build).start(3, 2, 0).tensor("v", 0, 0, 16).tensor("w", 8, 64, 32).align().pad(128).b)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "model.gguf")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file, err := Open(path)
+		if err != nil {
+			return
+		}
+		defer file.Close()
+		for _, name := range file.Names() {
+			values, _, err := file.Tensor(name)
+			if err != nil && !strings.Contains(err.Error(), strconv.Quote(name)) {
+				t.Errorf("tensor %q: error is %v, which does not name it", name, err)
+			}
+			if err == nil && half.NotFinite(values) >= 0 {
+				t.Errorf("tensor %q is not finite", name)
 			}
 		}
 	})

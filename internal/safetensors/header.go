@@ -1,6 +1,7 @@
 package safetensors
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/json"
@@ -67,6 +68,9 @@ func readHeader(r io.ReaderAt, size int64) (*header, error) {
 	if err := jsonl.Unmarshal(text, &raw); err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
+	if name := repeated(text, len(raw)); name != "" {
+		return nil, fmt.Errorf("tensor %q: occurs twice", name)
+	}
 	h := &header{tensors: make(map[string]tensor, len(raw))}
 	for _, name := range slices.Sorted(maps.Keys(raw)) {
 		if err := h.add(name, raw[name], size); err != nil {
@@ -96,6 +100,32 @@ func headerText(r io.ReaderAt, size int64) ([]byte, error) {
 		return nil, errors.New("the header is not a JSON object: not a safetensors file")
 	}
 	return text, nil
+}
+
+// repeated returns the first name that the JSON object text, of n different
+// names, has twice.
+func repeated(text []byte, n int) string {
+	d := json.NewDecoder(bytes.NewReader(text))
+	seen := make(map[string]bool, n)
+	if _, err := d.Token(); err != nil { // the opening brace
+		return ""
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return ""
+		}
+		s, _ := name.(string)
+		if seen[s] {
+			return s
+		}
+		seen[s] = true
+		var skipped json.RawMessage
+		if d.Decode(&skipped) != nil {
+			return ""
+		}
+	}
+	return ""
 }
 
 func (h *header) add(name string, raw json.RawMessage, size int64) error {

@@ -8,10 +8,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"agentmill/internal/half"
 )
 
 func write(t testing.TB, path string, data []byte) string {
@@ -152,6 +155,10 @@ func TestBroken(t *testing.T) {
 		{"reversed offsets", raw(`{"w":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}`, "0123"), `tensor "w": data_offsets [4 0]`},
 		{"cut off", raw(`{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, "0123"), "cut off"},
 		{"overlap", raw(`{"v":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, "01234567"), `tensor "w": begins at byte`},
+		{"a name twice", raw(`{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, "0123"), `tensor "w": occurs twice`},
+		{"no offsets", raw(`{"w":{"dtype":"F32","shape":[1]}}`, "0123"), `tensor "w": shape [1] of F32 takes 4 bytes`},
+		{"offsets of another kind", raw(`{"w":{"dtype":"F32","shape":[1],"data_offsets":"all"}}`, "0123"), `tensor "w"`},
+		{"half a value as size", raw(`{"w":{"dtype":"F32","shape":[0.5],"data_offsets":[0,4]}}`, "0123"), `tensor "w"`},
 		{"a gap", raw(`{"w":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, "01234567"), "overlap or gap"},
 		{"bytes of no tensor", raw(`{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, "0123456789"), "the tensors end at"},
 	} {
@@ -229,6 +236,28 @@ func FuzzHeader(f *testing.F) {
 		for name, w := range h.tensors {
 			if w.Offsets[0] < 8 || w.Offsets[1] > size || int64(w.elements())*sizes[w.DType] != w.Offsets[1]-w.Offsets[0] {
 				t.Errorf("tensor %q of shape %v lies at %v in a file of %d", name, w.Shape, w.Offsets, size)
+			}
+		}
+	})
+}
+
+// FuzzFile reads all tensors of whatever opens.
+func FuzzFile(f *testing.F) {
+	f.Add(encoded(f, []Entry{Of("a", F32, []int{2, 1}, []float32{1, 2}), Of("b", BF16, []int{5}, []float32{1, 2, 3, 4, 5})}, nil))
+	f.Add(raw(`{"h":{"dtype":"F16","shape":[3],"data_offsets":[0,6]}}`, "\x00\x3c\x00\xc0\x01\x7c"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := Open(write(t, filepath.Join(t.TempDir(), "w.safetensors"), data))
+		if err != nil {
+			return
+		}
+		defer file.Close()
+		for _, name := range file.Names() {
+			values, _, err := file.Tensor(name)
+			if err != nil && !strings.Contains(err.Error(), strconv.Quote(name)) {
+				t.Errorf("tensor %q: error is %v, which does not name it", name, err)
+			}
+			if err == nil && half.NotFinite(values) >= 0 {
+				t.Errorf("tensor %q: %v is not finite", name, values)
 			}
 		}
 	})
