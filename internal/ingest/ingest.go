@@ -288,6 +288,7 @@ func (s *stage) finish(owners []owner) (all []*mail.Email) {
 			return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.MessageID, b.MessageID), cmp.Compare(a.Source, b.Source))
 		})
 		thread(emails, o.addresses())
+		linkNear(emails)
 		all = append(all, emails...)
 	}
 	return all

@@ -186,6 +186,37 @@ func TestCopiesAndThreads(t *testing.T) {
 	}
 }
 
+// TestThreadsAndNearDuplicates relates mails without References by what they
+// quote, whatever their subjects say.
+func TestThreadsAndNearDuplicates(t *testing.T) {
+	const text = "The compressor at the north station stopped at four in the morning, and the crew will look at the valve before noon.\nPlease keep the line at half pressure until then and call me."
+	day := 0
+	m := func(id, from, to, subject, body string, more ...string) file {
+		day++
+		return file{"maildir/reed-a/inbox/" + id + ".", fmt.Sprintf("Message-ID: <%s@x>\nDate: %d Mar 2001 09:00:00 +0000\nFrom: %s\nTo: %s\nSubject: %s\n%s\n%s\n", id, day, from, to, subject, strings.Join(append(more, ""), "\n"), body)}
+	}
+	files := []file{
+		m("1", "bo@x.com", "ana@x.com", "north station", text),
+		m("2", "cy@x.com", "ana@x.com", "question", "Will it take all day?\n\nOn Thu, 1 Mar 2001, Bo wrote:\n> "+strings.ReplaceAll(text, "\n", "\n> ")),
+		m("3", "dee@x.com", "ana@x.com", "RE: north station", "Nothing in common with the others but this subject."),
+		m("4", "bo@x.com", "ana@x.com", "north station again", text+"\n\nBo"),
+		m("5", "eve@x.com", "ana@x.com", "other", "In reply by header alone.", "In-Reply-To: <2@x>"),
+		m("6", "cy@x.com", "ana@x.com", "RE: question", "Same subject, and somebody whom the thread knows."),
+		m("7", "bo@x.com", "ana@x.com", "RE: north station", "An answer to another matter, by its header.", "References: <gone@x>"),
+		m("8", "fay@x.com", "ana@x.com", "gone", "Another answer to the mail that is not here.", "References: <gone@x>"),
+	}
+	thread, near := map[string]string{}, map[string]string{}
+	for _, e := range records(t, writeTar(t, files)) {
+		thread[e.MessageID[:2]], near[e.MessageID[:2]] = e.ThreadID, e.NearOf
+	}
+	if diff := cmp.Diff(map[string]string{"<1": "<1@x>", "<2": "<1@x>", "<3": "<3@x>", "<4": "<4@x>", "<5": "<1@x>", "<6": "<1@x>", "<7": "<7@x>", "<8": "<7@x>"}, thread); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"<1": "", "<2": "", "<3": "", "<4": "<1@x>", "<5": "", "<6": "", "<7": "", "<8": ""}, near); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestIndexAndOwners(t *testing.T) {
 	dir := t.TempDir()
 	cfg := config(writeTar(t, office()))
