@@ -8,6 +8,8 @@ import (
 
 	"agentmill/internal/cli"
 	"agentmill/internal/ingest"
+	"agentmill/internal/mailsource"
+	"agentmill/internal/seed"
 )
 
 func main() { cli.Main(command()) }
@@ -18,6 +20,7 @@ func command() *cli.Command {
 		in    ufcli.StringSlice
 		match ufcli.StringSlice
 		shard string
+		kind  string
 		table bool
 	)
 	return &cli.Command{
@@ -25,9 +28,10 @@ func command() *cli.Command {
 		Usage:     "turn mail files into records and an inbox database",
 		ArgsUsage: "[FILE|FOLDER ...]",
 		Commands:  []*cli.Command{searchCommand(), showCommand()},
-		Description: `Reads tar archives (plain, gzip or zstd) as they are, trees of mail files such as CMU's Enron
-corpus, Maildirs, mbox files, single messages, and Kaggle's emails.csv. Copies of a message within a
-mailbox become one record. A damaged message is a record with warnings.
+		Description: `Reads archives (tar, zip, also compressed by gzip, zstd or bzip2) as they are, trees of mail files such
+as CMU's Enron corpus, Maildirs, mbox files, Gmail's Takeout, single messages, Kaggle's emails.csv, and
+tables of messages (Parquet, JSON lines), its own among them. What a file is is told from its content.
+Copies of a message within a mailbox become one record. A damaged message is a record with warnings.
 
 examples, after make demo:
   bin/ingest runs/demo/mail.tar.gz | head -1
@@ -40,15 +44,20 @@ and of other mail:
 			&ufcli.StringFlag{Name: "index", Usage: "write the database that an agent searches to `FILE`", Destination: &cfg.Index},
 			&ufcli.StringSliceFlag{Name: "match", Usage: "read only mailboxes whose folder (crane-v) matches `GLOB`; repeatable", Destination: &match},
 			&ufcli.StringFlag{Name: "owners", Usage: "`FILE` with the owner of each mailbox, lines of NAME<tab>ADDRESS; found from the headers without", Destination: &cfg.Owners},
+			&ufcli.StringFlag{Name: "source", Value: "auto", Usage: "what the files hold, `KIND` auto (told from their content), tar, zip, maildir, eml, mbox, mboxrd, mboxo, mboxcl, mboxcl2, csv, parquet or jsonl", Destination: &kind},
+			&ufcli.Int64Flag{Name: "max-message-bytes", Value: mailsource.DefaultMaxMessage, Usage: "cut messages longer than `N` bytes, with a warning", Destination: &cfg.MaxMessage},
 			&ufcli.BoolFlag{Name: "stem", Usage: "index word stems, so that trading finds trade", Destination: &cfg.Stem},
-			&ufcli.StringFlag{Name: "shard", Usage: "read only mailboxes of part `I/N`", Destination: &shard},
+			&ufcli.StringFlag{Name: "shard", Usage: "write only owners of part `I/N`", Destination: &shard},
 			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` entries of which no message can be made", Destination: &cfg.MaxErrors, Action: cli.NotNegative("max-errors")},
 			&ufcli.StringFlag{Name: "rejects", Usage: "keep such entries in `FILE`", Destination: &cfg.Rejects},
-			&ufcli.BoolFlag{Name: "stats", Usage: "print a table of mailboxes and warnings on standard error", Destination: &table},
+			&ufcli.BoolFlag{Name: "stats", Usage: "print mailboxes, folders, years and warnings on standard error", Destination: &table},
 		},
 		Run: func(ctx context.Context, env *cli.Env) (err error) {
-			if cfg.Shard, err = ingest.ParseShard(shard); err != nil {
-				return cli.Usagef("%w", err)
+			if cfg.Shard, err = seed.ParseShard(shard); err != nil {
+				return cli.Usagef("--shard: %w", err)
+			}
+			if cfg.Source, err = mailsource.ParseKind(kind); err != nil {
+				return cli.Usagef("--source: %w", err)
 			}
 			cfg.Match = match.Value()
 			cfg.Paths = append(in.Value(), env.Args...)
@@ -76,8 +85,8 @@ func run(ctx context.Context, env *cli.Env, cfg ingest.Config, table bool) error
 		}
 	}
 	damaged := 0
-	for _, n := range stats.Warnings {
-		damaged += n
+	for _, w := range stats.Warnings {
+		damaged += w.Records
 	}
 	env.Notef("read %d messages, wrote %d records in %d mailboxes, %d copies merged, %d warnings, %d bad",
 		stats.Messages, stats.Records, len(stats.Mailboxes), stats.Copies, damaged, stats.Bad)

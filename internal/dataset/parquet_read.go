@@ -45,6 +45,11 @@ func (rd *reader) parquet(name string, r, buffered io.Reader, fn take) error {
 	}); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
+	if rd.columns != nil {
+		if err := rd.columns(columnNames(pf.Root())); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	a := newAssembler(pf.Root())
 	line := 0
 	for _, group := range pf.RowGroups() {
@@ -56,6 +61,13 @@ func (rd *reader) parquet(name string, r, buffered io.Reader, fn take) error {
 		}
 	}
 	return nil
+}
+
+func columnNames(root *parquet.Column) (names []string) {
+	for _, c := range root.Columns() {
+		names = append(names, c.Name())
+	}
+	return names
 }
 
 // guard makes an error of a panic: the library trusts offsets in the file.

@@ -3,6 +3,7 @@ package dataset
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -97,11 +98,27 @@ func ReadLines(path string, fn func(pos Position, line []byte) error) error {
 	return rd.file(path, fn)
 }
 
+// Objects calls fn with each JSON object of a stream of JSON lines or a Parquet
+// file, for tables whose columns are not a record's. name is for complaints. A
+// Parquet file on the disk is given as r, and read as it is; anything else comes
+// from buffered. columns, which may be nil, is asked about the columns of a
+// Parquet file before its rows are read. data is valid during the call only.
+func Objects(ctx context.Context, name string, r, buffered io.Reader, columns func(names []string) error, fn func(pos Position, data []byte) error) error {
+	rd := &reader{columns: columns}
+	br := bufio.NewReaderSize(buffered, 1<<16)
+	take := func(pos Position, data []byte) error { return cmp.Or(ctx.Err(), fn(pos, data)) }
+	if head, err := br.Peek(len(magicParquet)); err == nil && bytes.Equal(head, magicParquet) {
+		return rd.parquet(name, r, br, take)
+	}
+	return rd.lines(name, br, take)
+}
+
 // A reader is one call of Read.
 type reader struct {
 	src     Source
 	stats   Stats
 	rejects *atomicfile.File
+	columns func(names []string) error
 }
 
 type take func(pos Position, data []byte) error

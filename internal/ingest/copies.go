@@ -20,11 +20,9 @@ func keyOf(e *mail.Email) copyKey {
 	return sha256.Sum256([]byte(strings.Join([]string{strconv.FormatInt(e.Date.Unix(), 10), e.From, fold(e.Subject), fold(e.Body)}, "\x00")))
 }
 
-// A mailbox collects the messages of one mailbox as they are read.
+// A mailbox collects the messages of one owner.
 type mailbox struct {
-	name   string
 	groups map[copyKey]*group
-	who    identity
 }
 
 // A group is one message with its copies. message is the one that is kept.
@@ -33,23 +31,22 @@ type group struct {
 	copies  []mail.Copy
 }
 
-func newMailbox(name string) *mailbox {
-	return &mailbox{name: name, groups: map[copyKey]*group{}, who: newIdentity()}
-}
+func newMailbox() *mailbox { return &mailbox{groups: map[copyKey]*group{}} }
 
-func (b *mailbox) add(m *mail.Message, key copyKey) {
-	b.who.see(m)
+// add takes a message. It may bring copies of its own, if it was a record.
+func (b *mailbox) add(e *mail.Email, key copyKey) {
 	g := b.groups[key]
 	switch {
 	case g == nil:
-		b.groups[key] = &group{message: &m.Email}
+		b.groups[key] = &group{message: e, copies: e.Copies}
 		return
-	case before(&m.Email, g.message):
+	case before(e, g.message):
 		g.copies = append(g.copies, copyOf(g.message))
-		g.message = &m.Email
+		g.message = e
 	default:
-		g.copies = append(g.copies, copyOf(&m.Email))
+		g.copies = append(g.copies, copyOf(e))
 	}
+	g.copies = append(g.copies, e.Copies...)
 }
 
 func copyOf(e *mail.Email) mail.Copy {

@@ -24,6 +24,7 @@ import (
 	"agentmill/internal/ingest"
 	"agentmill/internal/mail"
 	"agentmill/internal/mailstore"
+	"agentmill/internal/seed"
 )
 
 func config(paths ...string) ingest.Config {
@@ -146,7 +147,7 @@ func TestSameBytes(t *testing.T) {
 	var parts []string
 	for i := 1; i <= 3; i++ {
 		cfg := config(writeTar(t, files))
-		cfg.Shard = ingest.Shard{I: i, N: 3}
+		cfg.Shard = seed.Shard{Part: i, Of: 3}
 		var out bytes.Buffer
 		cfg.Stdout = &out
 		if _, err := ingest.Run(t.Context(), cfg); err != nil && !strings.Contains(err.Error(), "no mailbox") {
@@ -299,7 +300,7 @@ func TestDamagedArchive(t *testing.T) {
 	if err := os.WriteFile(path, data[:len(data)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ingest.Run(t.Context(), config(path)); err == nil || !strings.Contains(err.Error(), "mail.tar.gz: damaged archive") {
+	if _, err := ingest.Run(t.Context(), config(path)); err == nil || !strings.Contains(err.Error(), "mail.tar.gz: the compressed data ends too early") {
 		t.Errorf("error %v", err)
 	}
 }

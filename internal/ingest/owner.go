@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"agentmill/internal/mail"
+	"agentmill/internal/mailsource"
 	"agentmill/internal/mailstore"
 )
 
@@ -17,7 +18,7 @@ import (
 // mailboxes of the input.
 type owner struct {
 	mailstore.Mailbox
-	boxes []*mailbox
+	boxes []string // their names
 }
 
 // addresses are all of the owner, as a set.
@@ -39,8 +40,8 @@ type identity struct {
 	ids       map[string]map[string]int // Exchange id → addresses of its sender
 }
 
-func newIdentity() identity {
-	return identity{
+func newIdentity() *identity {
+	return &identity{
 		sent: map[string]int{}, seen: map[string]int{}, received: map[string]int{}, delivered: map[string]int{},
 		names: map[string]map[string]int{}, ids: map[string]map[string]int{},
 	}
@@ -67,6 +68,16 @@ func (w *identity) see(m *mail.Message) {
 	count(w.ids, m.ExchangeID, m.From)
 }
 
+// sight is what see looks at.
+func sight(m *mail.Message) *mail.Message {
+	s := &mail.Message{FromName: m.FromName, XFrom: m.XFrom, ExchangeID: m.ExchangeID, Delivered: m.Delivered}
+	s.From, s.To, s.Cc, s.Folder = m.From, m.To, m.Cc, m.Folder
+	if len(m.To) == 1 {
+		s.XTo = m.XTo
+	}
+	return s
+}
+
 func count(m map[string]map[string]int, key, value string) {
 	if key == "" || value == "" {
 		return
@@ -77,13 +88,22 @@ func count(m map[string]map[string]int, key, value string) {
 	m[key][value]++
 }
 
+// identities tells what the mail of each mailbox says about whose it is.
+type identities interface {
+	names() []string // sorted
+	identity(mailbox string) (*identity, error)
+}
+
 // identify finds the owner of every mailbox. named overrides by mailbox name.
 // Mailboxes with the same owner become one. The result is in order of owners.
-func identify(boxes map[string]*mailbox, named map[string]string) []owner {
+func identify(boxes identities, named map[string]string) ([]owner, error) {
 	byAddress := map[string]*owner{}
-	for _, name := range slices.Sorted(maps.Keys(boxes)) {
-		box := boxes[name]
-		found := box.canonical()
+	for _, name := range boxes.names() {
+		who, err := boxes.identity(name)
+		if err != nil {
+			return nil, err
+		}
+		found := who.canonical(name)
 		address := cmp.Or(named[name], found)
 		o := byAddress[address]
 		if o == nil {
@@ -92,13 +112,13 @@ func identify(boxes map[string]*mailbox, named map[string]string) []owner {
 		} else {
 			o.Aliases = append(o.Aliases, name)
 		}
-		o.boxes = append(o.boxes, box)
-		o.Aliases = append(o.Aliases, box.aliases(address)...)
+		o.boxes = append(o.boxes, name)
+		o.Aliases = append(o.Aliases, who.aliases(address)...)
 		if found != address {
 			o.Aliases = append(o.Aliases, found)
 		}
 	}
-	return uniqueAliases(byAddress)
+	return uniqueAliases(byAddress), nil
 }
 
 // uniqueAliases drops aliases that more than one mailbox lays claim to.
@@ -121,29 +141,33 @@ func uniqueAliases(byAddress map[string]*owner) (owners []owner) {
 	return owners
 }
 
-// canonical is the owner's address. A mailbox named surname-initial has a name
-// to look for; otherwise the owner is who sent the sent mail, else to whom most
-// mail was delivered or sent.
-func (b *mailbox) canonical() string {
-	if surname, initial, ok := custodianName(b.name); ok {
+// canonical is the address of the owner of a mailbox of that name. One named by
+// an address is that address's. One named surname-initial has a name to look
+// for; otherwise the owner is who sent the sent mail, else to whom most mail was
+// delivered or sent.
+func (w *identity) canonical(name string) string {
+	if list := mail.ParseAddresses(name); len(list) == 1 && strings.EqualFold(list[0].Addr, name) {
+		return list[0].Addr
+	}
+	if surname, initial, ok := custodianName(name); ok {
 		score := map[string]int{}
-		for address, n := range b.who.seen {
+		for address, n := range w.seen {
 			p, ok := personOf(address)
 			if ok && p.last == surname && strings.HasPrefix(p.first, initial) && len(p.first) > len(initial) {
-				score[address] = n + 3*b.who.sent[address]
+				score[address] = n + 3*w.sent[address]
 			}
 		}
 		if address := most(score); address != "" {
 			return address
 		}
 	}
-	return cmp.Or(most(b.who.sent), most(b.who.delivered), most(b.who.received), most(b.who.seen), strings.ToLower(b.name))
+	return cmp.Or(most(w.sent), most(w.delivered), most(w.received), most(w.seen), strings.ToLower(name))
 }
 
 func custodianName(name string) (surname, initial string, ok bool) {
 	name = strings.ToLower(name)
 	i := strings.LastIndexByte(name, '-')
-	if i < 0 || !custodian.MatchString(name) {
+	if i < 0 || !mailsource.IsCustodian(name) {
 		return "", "", false
 	}
 	return letters(name[:i]), letters(name[i+1:]), true
@@ -166,20 +190,20 @@ const minReceived = 2
 // aliases finds the other addresses of the person behind address: first and
 // last name in another form, an address whose display name is that person's, the
 // Exchange id or initial and surname before the '@'.
-func (b *mailbox) aliases(address string) (found []string) {
+func (w *identity) aliases(address string) (found []string) {
 	p, ok := personOf(address)
 	if !ok {
 		return nil
 	}
-	ids := b.exchangeIDs(p, address)
-	for other := range b.who.seen {
+	ids := w.exchangeIDs(p, address)
+	for other := range w.seen {
 		local, domain, _ := strings.Cut(other, "@")
 		q, named := personOf(other)
 		switch {
 		case other == address || other == "":
 		case named && p.same(q),
-			p.same(nameOf(most(b.who.names[other]))),
-			(ids[local] || local == p.first[:1]+p.last) && b.who.received[other] >= minReceived && sameHouse(domain, address):
+			p.same(nameOf(most(w.names[other]))),
+			(ids[local] || local == p.first[:1]+p.last) && w.received[other] >= minReceived && sameHouse(domain, address):
 			found = append(found, other)
 		}
 	}
@@ -188,11 +212,11 @@ func (b *mailbox) aliases(address string) (found []string) {
 }
 
 // exchangeIDs are the ids under which p sends from address.
-func (b *mailbox) exchangeIDs(p person, address string) map[string]bool {
+func (w *identity) exchangeIDs(p person, address string) map[string]bool {
 	ids := map[string]bool{}
-	for id, senders := range b.who.ids {
+	for id, senders := range w.ids {
 		from := most(senders)
-		if from == address || p.same(nameOf(most(b.who.names[from]))) {
+		if from == address || p.same(nameOf(most(w.names[from]))) {
 			ids[id] = true
 		}
 	}

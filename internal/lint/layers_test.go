@@ -27,6 +27,7 @@ var layers = [][]string{
 	// records and contracts
 	{"internal/traj", "internal/chatml", "internal/near", "internal/mailstore", "internal/mailbox", "internal/samplemail"},
 	{"internal/dataset", "internal/env", "internal/llm", "internal/toolformat", "internal/reward", "internal/device/cpu/ref"},
+	{"internal/mailsource"},
 	// implementations and engines
 	{"internal/agent", "internal/device/devicetest", "internal/env/envtest", "internal/nn"},
 	{"internal/device/cpu", "internal/env/email", "internal/model", "internal/heuristic", "internal/scripted", "internal/openai", "internal/prompted", "internal/rl"},

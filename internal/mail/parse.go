@@ -201,14 +201,14 @@ func (m *Message) readDate(h header, opt Options) {
 		m.DateSource = "none"
 		return
 	}
-	if !believable(m.Date, opt.Now) {
+	if !Believable(m.Date, opt.Now) {
 		m.warn(WarnDateRange)
 	}
 }
 
-// believable reports whether mail can have this date. The first day of 1980 is
+// Believable reports whether mail can have this date. The first day of 1980 is
 // what an unset clock shows; without a now the end of 32-bit time is the limit.
-func believable(date, now time.Time) bool {
+func Believable(date, now time.Time) bool {
 	first, last := time.Date(1980, 1, 2, 0, 0, 0, 0, time.UTC), time.Date(2038, 1, 19, 0, 0, 0, 0, time.UTC)
 	if !now.IsZero() {
 		last = now.Add(48 * time.Hour)

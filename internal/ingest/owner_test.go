@@ -1,6 +1,8 @@
 package ingest
 
 import (
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -8,28 +10,6 @@ import (
 
 	"agentmill/internal/mail"
 )
-
-func TestPlace(t *testing.T) {
-	for file, want := range map[string][2]string{
-		"maildir/lund-e/inbox/1.":            {"lund-e", "inbox"},
-		"./enron/maildir/lund-e/a/b/12.":     {"lund-e", "a/b"},
-		"lund-e/inbox/1.":                    {"lund-e", "inbox"},
-		"corpus/lund-e/inbox/1.":             {"lund-e", "inbox"},
-		"maildir/lund-e/1.":                  {"lund-e", "inbox"},
-		"maildir/Eve/inbox/1.":               {"Eve", "inbox"},
-		"eve/Maildir/cur/1:2,S":              {"eve", "inbox"},
-		"eve/cur/1:2,S":                      {"eve", "inbox"},
-		"eve/.Sent/new/1":                    {"eve", "Sent"},
-		"1.eml":                              {"fallback", "inbox"},
-		"/abs/../maildir/lund-e/x/1.":        {"lund-e", "x"},
-		`maildir\lund-e\inbox\1.`:            {"lund-e", "inbox"},
-		"maildir/skilling-j2/all_documents/": {"skilling-j2", "inbox"},
-	} {
-		if mailbox, folder := place(file, "fallback"); mailbox != want[0] || folder != want[1] {
-			t.Errorf("%s is in %s, %s, want %v", file, mailbox, folder, want)
-		}
-	}
-}
 
 func TestCompareNatural(t *testing.T) {
 	for _, tt := range []struct {
@@ -40,23 +20,6 @@ func TestCompareNatural(t *testing.T) {
 	} {
 		if got := compareNatural(tt.a, tt.b); got != tt.want {
 			t.Errorf("compareNatural(%s, %s) = %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
-}
-
-func TestSeparator(t *testing.T) {
-	for line, want := range map[string]bool{
-		"From MAILER-DAEMON Mon Jan  1 00:00:00 2001": true,
-		"From 159@xxx Mon Jul 06 10:00:00 +0000 2020": true,
-		"From ":                                 true,
-		"From a@example.com":                    true,
-		"From memory the March curve was 4.10.": false,
-		"From here on use the new sheet.":       false,
-		"From: a@example.com":                   false,
-		"From the office: we meet on 5 Mar 2001, at 10:00, yes": true, // the next line decides
-	} {
-		if _, ok := separator([]byte(line)); ok != want {
-			t.Errorf("%q: %v, want %v", line, ok, want)
 		}
 	}
 }
@@ -88,24 +51,33 @@ func TestSamePerson(t *testing.T) {
 	}
 }
 
+// whos are mailboxes with what their mail says about their owners.
+type whos map[string]*identity
+
+func (w whos) names() []string { return slices.Sorted(maps.Keys(w)) }
+
+func (w whos) identity(name string) (*identity, error) { return w[name], nil }
+
 func TestSharedAliasIsNobodys(t *testing.T) {
-	boxes := map[string]*mailbox{}
-	for _, name := range []string{"reed-a", "reed-b"} {
-		box := newMailbox(name)
-		first := map[string]string{"reed-a": "ana", "reed-b": "ben"}[name]
+	boxes := whos{}
+	for name, first := range map[string]string{"reed-a": "ana", "reed-b": "ben"} {
+		boxes[name] = newIdentity()
 		for _, to := range []string{first + ".reed@x", "team@x"} {
-			box.who.see(&mail.Message{Email: mail.Email{From: "eve@x", To: []string{to}}, XTo: first + " Reed"})
+			boxes[name].see(&mail.Message{Email: mail.Email{From: "eve@x", To: []string{to}}, XTo: first + " Reed"})
 		}
-		boxes[name] = box
 	}
-	for _, o := range identify(boxes, nil) {
+	owners, err := identify(boxes, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range owners {
 		if len(o.Aliases) > 0 {
 			t.Errorf("%s has aliases %v: both lay claim to team@x", o.Owner, o.Aliases)
 		}
 	}
-	owners := identify(boxes, map[string]string{"reed-b": "ana.reed@x"})
-	if len(owners) != 1 || owners[0].Owner != "ana.reed@x" {
-		t.Errorf("two mailboxes of one named owner became %v", owners)
+	owners, err = identify(boxes, map[string]string{"reed-b": "ana.reed@x"})
+	if err != nil || len(owners) != 1 || owners[0].Owner != "ana.reed@x" {
+		t.Errorf("two mailboxes of one named owner became %v, %v", owners, err)
 	}
 }
 
@@ -134,13 +106,5 @@ func TestThread(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestParseShard(t *testing.T) {
-	for in, ok := range map[string]bool{"": true, "1/1": true, "2/4": true, "0/2": false, "3/2": false, "1/0": false, "1": false, "1/2/3": false, "a/b": false, "-1/2": false} {
-		if _, err := ParseShard(in); (err == nil) != ok {
-			t.Errorf("%q: %v", in, err)
-		}
 	}
 }
