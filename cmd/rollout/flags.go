@@ -46,7 +46,7 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.StringFlag{Name: "ask", Usage: "answer one `QUESTION` at the terminal", Destination: &o.ask},
 		&ufcli.StringFlag{Name: "inbox", Usage: "the mailbox `ADDRESS` that --ask is about", Destination: &o.inbox},
 	}
-	return append(flags, o.llm.Flags("concurrency")...)
+	return append(flags, o.remote.flags()...)
 }
 
 // check refuses contradictions and fills in what comes from the outside.
@@ -54,9 +54,9 @@ func (o *options) check(e *cli.Env) error {
 	switch {
 	case o.world.Index == "":
 		return cli.WithHint(cli.Usagef("--index is missing"), "ingest MAIL --index inbox.db writes one")
-	case o.policy.Name == "" && !o.llm.Wanted():
-		return cli.Usagef("--policy is missing: want expert, heuristic, replay:FILE or a policy folder")
-	case o.policy.Name != "" && o.llm.Wanted():
+	case o.policy.Name == "" && !o.remote.llm.Wanted():
+		return cli.Usagef("--policy is missing: want expert, heuristic, replay:FILE or a policy folder; or --base-url and --model")
+	case o.policy.Name != "" && o.remote.llm.Wanted():
 		return cli.Usagef("--policy %s and --base-url: want one of them", o.policy.Name)
 	case (o.ask == "") != (o.inbox == ""):
 		return cli.Usagef("--ask and --inbox: want both or neither")
@@ -86,7 +86,6 @@ func (o *options) check(e *cli.Env) error {
 	if err := o.cfg.Check(); err != nil {
 		return cli.Usagef("%w", err)
 	}
-	o.llm.Concurrency = o.cfg.Concurrency
 	o.cfg.Questions.Paths, o.cfg.Questions.Stdin = append(o.in.Value(), e.Args...), e.Stdin
 	o.cfg.Questions.Report = func(err error) { e.Log.Warn(err.Error()) }
 	o.cfg.World = []string{o.world.Index}
@@ -130,7 +129,7 @@ func (r *rules) flags() []ufcli.Flag {
 		number("mail-words", "show `N` words of a mail (0: the whole mail)", d.MailWords, &r.MailWords),
 		text("ids", "`KIND` of the ids of mails: short (numbers) or full (Message-IDs)", d.IDs, &r.IDs),
 		text("on-bad-call", "`WHAT` a turn that is no call leads to: stop (the attempt ends) or tell (the policy is told)", d.OnBadCall, &r.OnBadCall),
-		text("tool-format", "`FORMAT` of a call: line or json", d.ToolFormat, &r.ToolFormat),
+		text("tool-format", "`FORMAT` of a call: line, json, or native (structured calls of a server)", d.ToolFormat, &r.ToolFormat),
 	}
 }
 

@@ -42,7 +42,7 @@ type options struct {
 	in                ufcli.StringSlice
 	cfg               rollout.Config
 	policy            catalog.PolicyConfig
-	llm               catalog.LLM
+	remote            remote
 	world             catalog.EnvConfig
 	rules             rules
 	ask, inbox, shard string
@@ -81,6 +81,7 @@ func (o *options) run(ctx context.Context, e *cli.Env) error {
 		return rollout.Ask(ctx, g, &q, e.Stdout, e.Stderr)
 	}
 	st, err := rollout.Run(ctx, o.cfg, g)
+	err = o.remote.done(e, err)
 	if st.Rows > 0 {
 		e.Notef("%s", &st)
 	}
@@ -89,22 +90,7 @@ func (o *options) run(ctx context.Context, e *cli.Env) error {
 			e.Notef("%s", r.Report())
 		}
 	}
-	return exit(&st, err)
-}
-
-// exit turns the outcome into what the exit code tells.
-func exit(st *rollout.Stats, err error) error {
-	switch {
-	case errors.Is(err, rollout.ErrUnreachable):
-		return cli.TryAgainf("%w", err)
-	case err != nil:
-		return (*catalog.LLM)(nil).Exit(err)
-	case st.Failed() > 0:
-		return cli.Partialf("%d of %d attempts failed", st.Failed(), st.Rows)
-	case st.Bad > 0:
-		return cli.Partialf("%d bad question records left out", st.Bad)
-	}
-	return nil
+	return exit(ctx, o, &st, err)
 }
 
 // game opens the environment and the policy.
@@ -125,21 +111,16 @@ func (o *options) game(e *cli.Env) (*agent.Game, error) {
 	}
 	o.policy.Env, o.policy.Local.Clock = world, e.Clock
 	o.policy.Local.Sessions = o.cfg.Concurrency
-	player, err := o.player(e)
+	var mark string
+	if o.policy.Remote, mark, err = o.remote.open(e, &o.cfg); err != nil {
+		return nil, errors.Join(err, world.Close())
+	}
+	o.cfg.Mark += mark
+	player, err := catalog.OpenPolicy(o.policy)
 	if err != nil {
 		return nil, errors.Join(err, world.Close())
 	}
-	return &agent.Game{Policy: player, Env: world, Sampling: o.sampling(), Seed: o.seed, Clock: e.Clock}, nil
-}
-
-// player opens who plays.
-func (o *options) player(e *cli.Env) (agent.Policy, error) {
-	if o.llm.Wanted() {
-		remote, err := o.llm.Open(e)
-		if err != nil {
-			return nil, err
-		}
-		o.policy.Remote = remote
-	}
-	return catalog.OpenPolicy(o.policy)
+	g := &agent.Game{Policy: player, Env: world, Sampling: o.sampling(), Seed: o.seed, Clock: e.Clock}
+	o.remote.rewrite(g)
+	return g, nil
 }

@@ -36,7 +36,7 @@ type Task struct {
 	MaxTurns   int
 
 	// Question is for policies that are told the gold (the expert); others
-	// must not look at anything but its text.
+	// must not look at anything but its text and its mailbox.
 	Question *question.Question
 }
 
@@ -52,11 +52,13 @@ type Session interface {
 
 // A Reply is one assistant turn: its text as written, and what it cost. A
 // policy that acts by structured calls (a remote server with native ones) fills
-// Calls, and Text is their rendering in the tool format.
+// Calls: arguments that are no JSON stand there as a JSON string, and Text is
+// what it said beside them. The first call is played, the others are told so.
 type Reply struct {
 	Text  string
 	Calls []chat.ToolCall
 	Turn  chat.Turn
+	USD   float64
 }
 
 // A Trace is the tokens of an attempt, from the first prompt token to the last

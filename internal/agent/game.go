@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,6 +45,9 @@ type Game struct {
 	Sampling traj.Sampling
 	Seed     uint64 // of the run
 	Clock    clock.Clock
+	// Prompt, if set, is what an attempt at q begins with in place of the
+	// environment's own prompt. It must be the same for equal questions.
+	Prompt func(q *question.Question, own []chat.Message) ([]chat.Message, error)
 	// Watch, if set, is told of each turn as it is played.
 	Watch func(Step)
 }
@@ -106,6 +110,11 @@ func (a *attempt) play(ctx context.Context, q *question.Question) error {
 	}
 	defer func() { _ = ep.Close() }()
 	a.row.Messages, a.row.Tools = ep.Prompt(), ep.Tools()
+	if a.Prompt != nil {
+		if a.row.Messages, err = a.Prompt(q, a.row.Messages); err != nil {
+			return fmt.Errorf("prompt of question %s: %w", q.ID, err)
+		}
+	}
 	session, err := a.Policy.Begin(ctx, Task{
 		Prompt: a.row.Messages, Tools: a.row.Tools, Sampling: a.Sampling, Seed: a.row.Seed,
 		TurnTokens: a.opts.TurnTokens, MaxTurns: a.opts.MaxTurns, Question: q,
@@ -165,8 +174,9 @@ func (a *attempt) next(ctx context.Context, session Session, observed []chat.Mes
 	a.row.Turns = append(a.row.Turns, t)
 	a.row.Usage.Add(t)
 	a.row.Cost.Seconds += t.Seconds
+	a.row.Cost.USD += reply.USD
 	if reply.Text != "" || t.FinishReason != chat.FinishContext {
-		a.row.Messages = append(a.row.Messages, chat.Message{Role: chat.Assistant, Content: reply.Text})
+		a.row.Messages = append(a.row.Messages, chat.Message{Role: chat.Assistant, Content: reply.Text, ToolCalls: reply.Calls})
 	}
 	return reply, nil
 }
@@ -190,8 +200,15 @@ func (a *attempt) act(ctx context.Context, ep env.Episode, turn int, reply Reply
 	if a.Watch != nil {
 		a.Watch(Step{Turn: turn, Text: reply.Text, Result: res.Content, Answer: res.Answer})
 	}
-	return []chat.Message{a.format.Observe(call, res.Content)}, nil
+	observed := []chat.Message{a.format.Observe(call, res.Content)}
+	for _, further := range reply.Calls[min(1, len(reply.Calls)):] {
+		observed = append(observed, a.format.Observe(further, notPlayed))
+	}
+	return observed, nil
 }
+
+// notPlayed is what a policy is told of a call beside its first one.
+const notPlayed = "not done: only the first call of a turn is"
 
 // tell is what a policy is told of a turn that is no call.
 var tell = map[string]string{
@@ -205,16 +222,24 @@ var tell = map[string]string{
 // whole does not parse, whatever stands there.
 func (a *attempt) read(reply Reply) (chat.ToolCall, string) {
 	if len(reply.Calls) > 0 {
-		if call := reply.Calls[0]; json.Valid(call.Arguments) {
-			return call, ""
-		}
-		return reply.Calls[0], traj.ErrUnparsable
+		return reply.Calls[0], native(reply.Calls[0].Arguments)
 	}
 	call, kind := a.format.Parse(reply.Text)
 	if reply.Turn.FinishReason == chat.FinishLength && !a.format.Complete(reply.Text) {
 		kind = traj.ErrUnparsable
 	}
 	return call, kind
+}
+
+// native says what is wrong with the arguments of a structured call, if anything.
+func native(args json.RawMessage) string {
+	switch args = bytes.TrimSpace(args); {
+	case len(args) == 0 || args[0] == '"' || !json.Valid(args):
+		return traj.ErrUnparsable
+	case args[0] != '{':
+		return traj.ErrBadArgs
+	}
+	return ""
 }
 
 // recorded is arguments as valid JSON, whatever a server sent.

@@ -6,11 +6,13 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	ufcli "github.com/urfave/cli/v2"
 
 	"agentmill/internal/cli"
+	"agentmill/internal/journal"
 	"agentmill/internal/llm"
 	"agentmill/internal/openai"
 )
@@ -30,6 +32,11 @@ type LLM struct {
 	CacheOnly   bool
 	PricesFile  string
 	Budget      float64
+
+	// Out is the file that the command writes. Without a cache replies are kept
+	// beside it until Remote.Done, so that a run that is stopped has paid nothing
+	// in vain.
+	Out string
 }
 
 // Flags are the flags but those in without, which the command has for itself.
@@ -86,6 +93,19 @@ func (l *LLM) check() error {
 type Remote struct {
 	llm.Client
 	Meter *llm.Meter
+	kept  string // a cache that is there for this run only
+}
+
+// Done drops the replies that were kept for this run only: its output is whole.
+// A nil Remote has none.
+func (r *Remote) Done() error {
+	if r == nil || r.kept == "" {
+		return nil
+	}
+	if err := os.RemoveAll(r.kept); err != nil {
+		return fmt.Errorf("remove kept replies: %w", err)
+	}
+	return nil
 }
 
 // Open makes the client that the flags describe. It does not talk to a server yet.
@@ -109,9 +129,14 @@ func (l *LLM) Open(e *cli.Env) (*Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Remote{llm.Metered(client, meter), meter}
-	if l.CacheDir != "" {
-		cache, err := llm.OpenCache(l.CacheDir, l.CacheOnly)
+	r := &Remote{Client: llm.Metered(client, meter), Meter: meter}
+	dir := l.CacheDir
+	if beside := journal.Beside(l.Out); dir == "" && beside != "" {
+		r.kept = strings.TrimSuffix(beside, ".journal") + ".replies"
+		dir = r.kept
+	}
+	if dir != "" {
+		cache, err := llm.OpenCache(dir, l.CacheOnly)
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +170,7 @@ func (l *LLM) price() (llm.Price, error) {
 func (*LLM) Exit(err error) error {
 	switch {
 	case errors.Is(err, llm.ErrBudget):
-		return cli.WithHint(cli.Stoppedf("%w", err), "what is done is kept: the same command with a larger --budget goes on")
+		return cli.WithHint(cli.Stoppedf("%w", err), "what is done is kept: the same command goes on, and may spend as much again")
 	case llm.Passing(err):
 		return cli.TryAgainf("%w", err)
 	}

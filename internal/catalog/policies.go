@@ -13,7 +13,6 @@ import (
 	"agentmill/internal/env"
 	"agentmill/internal/heuristic"
 	"agentmill/internal/jsonl"
-	"agentmill/internal/llm"
 	"agentmill/internal/prompted"
 	"agentmill/internal/scripted"
 	"agentmill/internal/toolformat"
@@ -21,11 +20,11 @@ import (
 )
 
 // A PolicyConfig says who plays: a policy without weights by its name, a model on
-// a server where there is a Remote, else the folder Local.Dir.
+// a server where Remote has a client, else the folder Local.Dir.
 type PolicyConfig struct {
 	Name   string
 	Env    env.Env
-	Remote llm.Client
+	Remote prompted.Config // Client is nil without a server
 	Local  LocalConfig
 }
 
@@ -55,7 +54,8 @@ const replayPrefix = "replay:"
 
 // OpenPolicy makes the policy that c names.
 func OpenPolicy(c PolicyConfig) (agent.Policy, error) {
-	if c.Remote != nil {
+	if c.Remote.Client != nil {
+		c.Remote.Native = c.Env.Options().ToolFormat == toolformat.Native{}.Name()
 		return prompted.New(c.Remote), nil
 	}
 	if c.Name == "" {

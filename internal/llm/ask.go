@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"agentmill/internal/chat"
@@ -25,8 +26,8 @@ func (e *NoAnswerError) Error() string {
 func (e *NoAnswerError) Unwrap() error { return e.Why }
 
 // Ask completes r until the reply is one JSON value that r.Schema allows, at most
-// tries times, and decodes it into v, which must be fresh. check, if not nil,
-// refuses values that the schema cannot; v is then read anew. The Reply returned
+// tries times, and decodes it into v, a pointer. check, if not nil, refuses values
+// that the schema cannot; v is then read anew. The Reply returned
 // is the last one, with the tokens and the cost of all; it is there also where a
 // *NoAnswerError is returned.
 func Ask(ctx context.Context, c Client, r Request, tries int, v any, check func() error) (Reply, error) {
@@ -42,6 +43,7 @@ func Ask(ctx context.Context, c Client, r Request, tries int, v any, check func(
 		reply.USD += sum.USD
 		reply.Retries += sum.Retries
 		sum = reply
+		reflect.ValueOf(v).Elem().SetZero() // of what a refused reply left
 		if why = Decode(reply, r.Schema, v); why == nil && check != nil {
 			why = check()
 		}
@@ -56,13 +58,14 @@ func Ask(ctx context.Context, c Client, r Request, tries int, v any, check func(
 }
 
 // Decode reads a reply as one JSON value and nothing else, mending nothing. It
-// may stand in one Markdown fence, which is how models write a document. Fields
-// that v does not have, and what schema (if not nil) does not allow, are refused.
+// may stand in one Markdown fence, which is how models write a document, and
+// after a block of reasoning, which some servers leave in. Fields that v does
+// not have, and what schema (if not nil) does not allow, are refused.
 func Decode(reply Reply, schema *Schema, v any) error {
 	if reply.Finish != chat.FinishStop {
 		return fmt.Errorf("the reply is cut (finish reason %s)", reply.Finish)
 	}
-	text := unfenced(strings.TrimSpace(reply.Text))
+	text := unfenced(afterThought(strings.TrimSpace(reply.Text)))
 	if text == "" {
 		return errors.New("the reply is empty")
 	}
@@ -72,6 +75,14 @@ func Decode(reply Reply, schema *Schema, v any) error {
 		}
 	}
 	return decodeWhole([]byte(text), v)
+}
+
+// afterThought is text without a block of reasoning at its beginning.
+func afterThought(text string) string {
+	if thought, rest, ok := strings.Cut(text, "</think>"); ok && strings.HasPrefix(thought, "<think>") {
+		return strings.TrimSpace(rest)
+	}
+	return text
 }
 
 // unfenced takes text out of a fence that holds all of it.

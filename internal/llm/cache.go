@@ -122,7 +122,7 @@ func (k *Cache) enter(ctx context.Context, key string) (leave func(), err error)
 		select {
 		case <-other:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, Ended(ctx)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"agentmill/internal/chat"
 	"agentmill/internal/traj"
@@ -25,7 +26,7 @@ type Client interface {
 	// Model is the model's name, for records.
 	Model() string
 	// Complete asks once. What may pass by itself was tried again before it
-	// fails; failures are an *Error, ErrBudget, ErrNotCached, or the end of ctx.
+	// fails; failures are an *Error, ErrBudget, ErrNotCached, or the end of ctx (Ended).
 	Complete(ctx context.Context, r Request) (Reply, error)
 }
 
@@ -117,6 +118,16 @@ func (e *Error) Unwrap() error { return e.Err }
 // Passing reports whether the same request may succeed later.
 func (e *Error) Passing() bool {
 	return (&traj.Failure{Boundary: "provider", Kind: e.Kind}).Passing()
+}
+
+// Ended is why a request was given up when ctx had ended: past its deadline the
+// server was too slow, else somebody wants to stop.
+func Ended(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &Error{Kind: traj.KindTimeout, Err: fmt.Errorf("no reply before the deadline: %w", err)}
+	}
+	return err
 }
 
 // Passing reports whether err is a server that could not be reached or was

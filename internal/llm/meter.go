@@ -76,7 +76,7 @@ func (m *Meter) reserve(ctx context.Context, most float64) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return ctx.Err()
+			return Ended(ctx)
 		}
 	}
 }

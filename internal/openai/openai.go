@@ -103,10 +103,7 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 	if err == nil || ctx.Err() == nil && errors.As(err, new(*llm.Error)) {
 		return reply, err
 	}
-	if ctx.Err() != nil {
-		return reply, fmt.Errorf("chat completion with %s: %w", c.cfg.Model, context.Cause(ctx))
-	}
-	return reply, c.failed(&fault{kind: traj.KindTimeout, err: fmt.Errorf("no reply within %s: %w", c.cfg.Deadline, err)})
+	return reply, fmt.Errorf("chat completion with %s: %w", c.cfg.Model, llm.Ended(within))
 }
 
 // complete tries until there is a reply, or no hope.

@@ -44,6 +44,9 @@ type Config struct {
 	World         []string // files that the world is made of: a journal belongs to their content
 	Mark          string   // what else the rows depend on, for the journal
 
+	// Tick, if set, is told how far the run is, attempts that were resumed not counted.
+	Tick func(done, total int)
+
 	Stdout   io.Writer
 	Progress *progress.Reporter
 }
@@ -110,8 +113,8 @@ func Run(ctx context.Context, cfg Config, g *agent.Game) (Stats, error) {
 	}
 	defer out.Abort()
 
-	p := &player{Game: g, journal: j}
 	jobs := jobsOf(qs, cfg.Attempts)
+	p := &player{Game: g, journal: j, tick: cfg.Tick, total: len(jobs)}
 	bar := cfg.Progress.Start("rollout", len(jobs))
 	defer bar.Done()
 	err = ordered.Map(ctx, cfg.Concurrency, jobs, p.play, func(_ int, r result) error {
@@ -144,6 +147,9 @@ func jobsOf(qs []question.Question, attempts int) []job {
 type player struct {
 	*agent.Game
 	journal *journal.Journal
+
+	tick        func(done, total int)
+	done, total int
 }
 
 // play is safe for concurrent use. Failed attempts are not kept for the next
@@ -175,8 +181,13 @@ func (p *player) play(ctx context.Context, _ int, j job) (result, error) {
 func (p *player) keep(ctx context.Context, r result, st *Stats, bar *progress.Bar, out *dataset.Writer[traj.Trajectory]) error {
 	if r.resumed {
 		bar.Skip(1)
+		p.total--
 	} else {
 		bar.Add(1)
+		p.done++
+	}
+	if p.tick != nil {
+		p.tick(p.done, p.total)
 	}
 	st.add(r)
 	bar.Set(st.brief())

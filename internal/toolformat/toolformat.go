@@ -44,7 +44,7 @@ type Format interface {
 }
 
 // formats are the formats by name.
-var formats = map[string]Format{"line": Line{}, "json": JSON{}}
+var formats = map[string]Format{"line": Line{}, "json": JSON{}, "native": Native{}}
 
 // Names lists the formats.
 func Names() []string { return slices.Sorted(maps.Keys(formats)) }

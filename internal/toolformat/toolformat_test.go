@@ -66,6 +66,26 @@ func TestJSONParse(t *testing.T) {
 	}
 }
 
+func TestNativeParse(t *testing.T) {
+	checkParse(t, Native{}, `{"name":"read_email","arguments":{"message_id":"4"}}`, Read("4"), "")
+	checkParse(t, Native{}, "I think it is Monday.", bare(""), traj.ErrNoCall)
+	lost := "<tool_call>\n{\"name\":\"search_emails\",\"arguments\":{\"keywords\":[\"a\"]}}"
+	checkParse(t, Native{}, lost, bare(""), traj.ErrUnparsable)
+	for _, marker := range nativeMarkers {
+		checkParse(t, Native{}, "Well, "+marker+"search", bare(""), traj.ErrUnparsable)
+	}
+}
+
+func TestNativeResultNamesItsCall(t *testing.T) {
+	want := chat.Message{Role: chat.ToolRole, Content: "x", ToolCallID: "c1"}
+	if diff := cmp.Diff(want, (Native{}).Observe(chat.ToolCall{ID: "c1"}, "x")); diff != "" {
+		t.Error(diff)
+	}
+	if m := (Native{}).Observe(chat.ToolCall{}, "x"); m.Role != chat.User {
+		t.Errorf("what is said of a turn without a call comes from the %s, want the user", m.Role)
+	}
+}
+
 func bare(name string) chat.ToolCall {
 	return chat.ToolCall{Name: name, Arguments: json.RawMessage("{}")}
 }
