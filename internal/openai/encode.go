@@ -31,7 +31,7 @@ const (
 
 // reasons matches the names of models that take no sampling parameters and
 // count their reasoning among the completion.
-var reasons = regexp.MustCompile(`^(?:.*/)?(?:o[1-9](?:$|-)|gpt-[5-9])`)
+var reasons = regexp.MustCompile(`^(?:.*/)?(?:o[1-9]|gpt-[5-9])`)
 
 // encode is r in the protocol's terms, without what the server lacks. The extra
 // fields are those that the library does not have.

@@ -22,6 +22,8 @@ type endpoint struct {
 	busy, served int
 	window       float64   // requests at a time
 	narrowed     time.Time // when it was last made smaller
+	failed       int       // requests in a row
+	others       bool      // there are other servers
 	rest         time.Time // nothing is sent before
 
 	mu      sync.Mutex

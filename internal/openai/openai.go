@@ -85,7 +85,7 @@ func New(cfg Config) (*Client, error) {
 	transport = transport.Clone()
 	transport.MaxIdleConnsPerHost = cfg.Concurrency
 	clk := clock.Real() // of waiting, which no output depends on
-	c := &Client{cfg: cfg, pool: newPool(cfg.Concurrency, clk), rpm: newBucket(cfg.RPM, clk), tpm: newBucket(cfg.TPM, clk)}
+	c := &Client{cfg: cfg, pool: newPool(cfg.Concurrency, 2*cfg.Retry.Wait, clk), rpm: newBucket(cfg.RPM, clk), tpm: newBucket(cfg.TPM, clk)}
 	for _, url := range cfg.BaseURLs {
 		c.pool.add(newEndpoint(&c.cfg, strings.TrimRight(url, "/"), transport))
 	}

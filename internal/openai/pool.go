@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"agentmill/internal/clock"
+	"agentmill/internal/llm"
 	"agentmill/internal/traj"
 )
 
 // A pool spreads requests over servers.
 type pool struct {
 	clock clock.Clock
-	slots int // requests at a time, over all
+	slots int           // requests at a time, over all
+	pause time.Duration // for a server that fails
 
 	mu        sync.Mutex
 	endpoints []*endpoint
@@ -21,13 +23,16 @@ type pool struct {
 	changed   chan struct{} // closed when a place becomes free
 }
 
-func newPool(slots int, clk clock.Clock) *pool {
-	return &pool{clock: clk, slots: slots, changed: make(chan struct{})}
+func newPool(slots int, pause time.Duration, clk clock.Clock) *pool {
+	return &pool{clock: clk, slots: slots, pause: pause, changed: make(chan struct{})}
 }
 
 func (p *pool) add(ep *endpoint) {
 	ep.window = float64(p.slots)
 	p.endpoints = append(p.endpoints, ep)
+	for _, ep := range p.endpoints {
+		ep.others = len(p.endpoints) > 1
+	}
 }
 
 // acquire waits for a place at the server that has the fewest requests under
@@ -93,19 +98,27 @@ func (p *pool) release(ep *endpoint, f *fault) {
 	defer p.mu.Unlock()
 	ep.busy--
 	p.busy--
-	ep.learn(f, p.clock.Now(), float64(p.slots))
+	ep.learn(f, p.clock.Now(), float64(p.slots), p.pause)
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
+// inARow is after how many failures a server rests for a moment: one that fails
+// fast would be the idlest for ever, and draw all load.
+const inARow = 3
+
 // learn widens the window of requests at a time slowly while all is well, and
 // halves it, at most once a second, where the server says that it is too much.
-func (ep *endpoint) learn(f *fault, now time.Time, most float64) {
-	if f == nil {
-		ep.window = min(ep.window+1/ep.window, most)
+func (ep *endpoint) learn(f *fault, now time.Time, most float64, moment time.Duration) {
+	if f == nil || !f.passing && f.kind == llm.KindRefused {
+		ep.window, ep.failed = min(ep.window+1/ep.window, most), 0
 		return
 	}
-	if rest := now.Add(f.rest); rest.After(ep.rest) && f.rest > 0 {
+	pause := f.rest
+	if ep.failed++; ep.failed >= inARow && ep.others {
+		pause = max(pause, moment)
+	}
+	if rest := now.Add(pause); rest.After(ep.rest) && pause > 0 {
 		ep.rest = rest
 	}
 	if f.kind == traj.KindRateLimit && now.Sub(ep.narrowed) > time.Second {
