@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -112,7 +113,7 @@ func (b bench) write(t *testing.T, name, text string) {
 func (b bench) run(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	var talk bytes.Buffer
-	got := cli.Execute(t.Context(), command(), append(b.args[:len(b.args):len(b.args)], args...), strings.NewReader(""), &bytes.Buffer{}, &talk)
+	got := cli.Execute(t.Context(), command(), append(slices.Clip(b.args), args...), strings.NewReader(""), &bytes.Buffer{}, &talk)
 	if got != code {
 		t.Fatalf("exit code %d, want %d:\n%s", got, code, talk.String())
 	}
@@ -189,7 +190,7 @@ func TestBudgetStopsAndGoesOn(t *testing.T) {
 			t.Fatal("the run does not come to an end")
 		}
 		var talk bytes.Buffer
-		code := cli.Execute(t.Context(), command(), append(b.args[:len(b.args):len(b.args)], budget...), strings.NewReader(""), &bytes.Buffer{}, &talk)
+		code := cli.Execute(t.Context(), command(), append(slices.Clip(b.args), budget...), strings.NewReader(""), &bytes.Buffer{}, &talk)
 		if code == 0 {
 			break
 		}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -56,7 +57,7 @@ var badly = []struct {
 		io.WriteString(w, whole)
 	}},
 	{"cut body", func(_ *faulty, w http.ResponseWriter, _ *http.Request, whole string) {
-		w.Header().Set("Content-Length", fmt.Sprint(len(whole)))
+		w.Header().Set("Content-Length", strconv.Itoa(len(whole)))
 		io.WriteString(w, whole[:len(whole)/2])
 		panic(http.ErrAbortHandler)
 	}},
@@ -139,7 +140,7 @@ func TestFaultyServer(t *testing.T) {
 		wg.Go(func() {
 			limit <- struct{}{}
 			defer func() { <-limit }()
-			ask(t, asked, fmt.Sprint(i))
+			ask(t, asked, strconv.Itoa(i))
 		})
 	}
 	wg.Wait()

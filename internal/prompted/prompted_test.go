@@ -152,7 +152,7 @@ func TestFailures(t *testing.T) {
 }
 
 // A sleeper is a model that never answers.
-type sleeper struct{ model }
+type sleeper struct{}
 
 func (sleeper) Complete(ctx context.Context, _ llm.Request) (llm.Reply, error) {
 	<-ctx.Done()
