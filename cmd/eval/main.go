@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	ufcli "github.com/urfave/cli/v2"
 
@@ -29,7 +30,7 @@ type options struct {
 	in, names, baselines  ufcli.StringSlice
 	table, json, markdown bool
 	run, report, title    string
-	need                  string
+	need, gate            string
 	rollouts              int
 }
 
@@ -47,6 +48,8 @@ func command() *cli.Command {
 			&ufcli.StringFlag{Name: "run", Usage: "read the scored-* files of the run in `FOLDER`", Destination: &o.run},
 			&ufcli.StringSliceFlag{Name: "baseline", Usage: "test every policy against policy `NAME`, paired by question (repeatable)", Destination: &o.baselines},
 			&ufcli.StringFlag{Name: "need", Usage: "say whether a baseline (without --baseline: any policy) meets `CONDITION`, such as 'accuracy.low >= 0.9', so that there is nothing to train", Destination: &o.need},
+			&ufcli.StringFlag{Name: "gate", Usage: "exit with status 4 unless every policy that is no baseline meets `CONDITION`", Destination: &o.gate},
+			&ufcli.BoolFlag{Name: "tools", Usage: "count what the tools said: calls, errors, empty results", Destination: &cfg.Tools},
 			&ufcli.BoolFlag{Name: "table", Usage: "print a table (the default)", Destination: &o.table},
 			&ufcli.BoolFlag{Name: "json", Usage: "print JSON", Destination: &o.json},
 			&ufcli.BoolFlag{Name: "markdown", Usage: "print Markdown", Destination: &o.markdown},
@@ -73,11 +76,8 @@ func (o *options) resolve(cfg *eval.Config, env *cli.Env) error {
 	if o.table && (o.json || o.markdown) || o.json && o.markdown {
 		return cli.Usagef("--table, --json and --markdown: want one of them")
 	}
-	if o.need != "" {
-		var err error
-		if cfg.Need, err = eval.ParseNeed(o.need); err != nil {
-			return cli.Usagef("--need %w", err)
-		}
+	if err := o.bars(cfg); err != nil {
+		return err
 	}
 	for _, s := range o.names.Value() {
 		in, err := eval.ParseName(s)
@@ -103,6 +103,21 @@ func (o *options) resolve(cfg *eval.Config, env *cli.Env) error {
 	return cli.Apart(paths, cli.Output{Flag: "report", Path: o.report}, cli.Output{Flag: "rejects", Path: cfg.Source.Rejects})
 }
 
+// bars reads the conditions on policies.
+func (o *options) bars(cfg *eval.Config) (err error) {
+	if o.need != "" {
+		if cfg.Need, err = eval.ParseNeed(o.need); err != nil {
+			return cli.Usagef("--need %w", err)
+		}
+	}
+	if o.gate != "" {
+		if cfg.Gate, err = eval.ParseNeed(o.gate); err != nil {
+			return cli.Usagef("--gate %w", err)
+		}
+	}
+	return nil
+}
+
 // write prints the result and makes the report.
 func (o *options) write(res *eval.Result, env *cli.Env) error {
 	show := res.Table
@@ -123,6 +138,9 @@ func (o *options) write(res *eval.Result, env *cli.Env) error {
 	}
 	if o.report != "" {
 		env.Notef("report in %s", o.report)
+	}
+	if len(res.GateMissed) > 0 {
+		return cli.Gatef("gate: %s", strings.Join(res.GateMissed, "; "))
 	}
 	if res.Bad > 0 {
 		return cli.Partialf("%d bad records left out", res.Bad)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 
 	"agentmill/internal/chat"
 	"agentmill/internal/env"
@@ -41,12 +42,12 @@ func Unweighted(name, version string) traj.Policy {
 
 // Begin implements Policy.
 func (x *Expert) Begin(ctx context.Context, task Task) (Session, error) {
-	calls, ok, err := x.shows.Demonstrate(ctx, task.Question, task.Seed)
+	calls, err := x.shows.Demonstrate(ctx, task.Question, task.Seed)
+	if why, ok := errors.AsType[env.UnsolvedError](err); ok {
+		return nil, fmt.Errorf("%w: %w", ErrDeclined, why)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !ok {
-		return nil, ErrDeclined
 	}
 	return Recite(x.format, calls), nil
 }

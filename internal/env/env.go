@@ -54,10 +54,16 @@ type Result struct {
 // world answers is the world's own.
 type Demonstrator interface {
 	// Demonstrate returns the tool calls of one good attempt at q, the final
-	// answer included. The same q and seed give the same calls. ok is false
-	// where the environment knows no way to solve q.
-	Demonstrate(ctx context.Context, q *question.Question, seed uint64) (calls []chat.ToolCall, ok bool, err error)
+	// answer included. The same q and seed give the same calls. An
+	// UnsolvedError says why the environment knows no way to solve q.
+	Demonstrate(ctx context.Context, q *question.Question, seed uint64) ([]chat.ToolCall, error)
 }
+
+// An UnsolvedError is why a question has no demonstration: of the question or of
+// the world, to be counted by its text.
+type UnsolvedError string
+
+func (e UnsolvedError) Error() string { return string(e) }
 
 // A Citer is an Env that can say in a line what a source of an answer at q is.
 type Citer interface {

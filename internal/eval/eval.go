@@ -30,6 +30,8 @@ type Config struct {
 	Source    dataset.Source
 	Baselines []string
 	Need      *Need   // what makes training unnecessary; nil: not asked
+	Gate      *Need   // what every policy that is no baseline must meet; nil: nothing
+	Tools     bool    // count what the tools said
 	Training  []Input // scored rows of training steps, in order, for the curve
 }
 
@@ -42,8 +44,11 @@ type Result struct {
 	Policies  []*Policy `json:"policies"`
 	Gains     []Gain    `json:"gains"`
 	Need      *Met      `json:"need,omitempty"`
-	Training  []Step    `json:"training,omitempty"`
-	Notes     []string  `json:"notes"`
+	Tools     []ToolUse `json:"tools,omitempty"`
+	// GateMissed says which policies do not meet the gate.
+	GateMissed []string `json:"gate_missed,omitempty"`
+	Training   []Step   `json:"training,omitempty"`
+	Notes      []string `json:"notes"`
 
 	viewed []viewed
 }
@@ -70,6 +75,14 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		if err := res.meet(cfg.Need, cfg.Baselines); err != nil {
 			return nil, err
 		}
+	}
+	if cfg.Gate != nil {
+		if err := res.gate(cfg.Gate, cfg.Baselines); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Tools {
+		res.Tools = toolUse(sets, common)
 	}
 	if res.Training, err = training(ctx, cfg); err != nil {
 		return nil, err

@@ -40,9 +40,13 @@ type Policy struct {
 	Outcomes     Outcomes  `json:"outcomes"`
 
 	Reward *Estimate `json:"reward,omitempty"`
-	Found  *Estimate `json:"gold_found,omitempty"` // of answerable questions
-	Read   *Estimate `json:"gold_read,omitempty"`
-	Bad    float64   `json:"bad_calls"` // ended on a bad call
+	// RewardAnswerable is the reward at questions that have an answer.
+	RewardAnswerable *Estimate `json:"reward_answerable,omitempty"`
+	Found            *Estimate `json:"gold_found,omitempty"` // of answerable questions
+	Read             *Estimate `json:"gold_read,omitempty"`
+	// Sources is how often all gold mails were cited and nothing else.
+	Sources *Estimate `json:"sources_correct,omitempty"`
+	Bad     float64   `json:"bad_calls"` // ended on a bad call
 
 	Turns            float64 `json:"turns"`
 	PromptTokens     float64 `json:"prompt_tokens"`
@@ -124,11 +128,17 @@ func (p *Policy) judge(rows []*traj.Scored) {
 	p.Answerable, p.Unanswerable = maybe(with, correct), maybe(without, correct)
 	withGold := filter(with, func(r *traj.Scored) bool { return len(r.Question.MessageIDs) > 0 })
 	p.Found, p.Read = maybe(withGold, reward.FoundGold), maybe(withGold, reward.ReadGold)
+	p.Sources = maybe(withGold, func(r *traj.Scored) bool { return r.Verdict != nil && r.Verdict.SourcesCorrect })
 	p.Bad = share(rows, endedBadly).Value
-	if len(judged) > 0 {
-		e := mean(judged, func(r *traj.Scored) float64 { return *r.Reward })
-		p.Reward = &e
+	p.Reward, p.RewardAnswerable = rewards(judged), rewards(filter(judged, answerable))
+}
+
+func rewards(judged []*traj.Scored) *Estimate {
+	if len(judged) == 0 {
+		return nil
 	}
+	e := mean(judged, func(r *traj.Scored) float64 { return *r.Reward })
+	return &e
 }
 
 // weigh measures what attempts cost. Failed ones are left out: how far they got

@@ -27,8 +27,10 @@ type figures struct {
 	Hallucinated     figure  `expr:"hallucinated"`
 	Abstained        figure  `expr:"abstained"`
 	Reward           figure  `expr:"reward"`
+	RewardAnswerable figure  `expr:"reward_answerable"`
 	Found            figure  `expr:"gold_found"`
 	Read             figure  `expr:"gold_read"`
+	Sources          figure  `expr:"sources_correct"`
 	Turns            float64 `expr:"turns"`
 	PromptTokens     float64 `expr:"prompt_tokens"`
 	CompletionTokens float64 `expr:"completion_tokens"`
@@ -45,6 +47,23 @@ type Need = condition.Condition[figures]
 // ParseNeed reads a condition on a policy's figures, such as
 // "accuracy.low >= 0.9".
 func ParseNeed(text string) (*Need, error) { return condition.Parse[figures](text) }
+
+// gate checks a bar that every policy but the baselines must meet.
+func (r *Result) gate(bar *Need, baselines []string) error {
+	for _, p := range r.Policies {
+		if slices.Contains(baselines, p.Name) {
+			continue
+		}
+		ok, err := bar.Holds(p.figures())
+		if err != nil {
+			return fmt.Errorf("--gate of %s: %w", p.Name, err)
+		}
+		if !ok {
+			r.GateMissed = append(r.GateMissed, fmt.Sprintf("%s does not meet %s", p.Name, bar))
+		}
+	}
+	return nil
+}
 
 // A Met says whether untrained policies meet what is needed, and which does so
 // best. Looked at are the baselines, or all policies where none is named.
@@ -82,7 +101,8 @@ func (r *Result) meet(need *Need, baselines []string) error {
 func (p *Policy) figures() figures {
 	return figures{
 		Accuracy: p.Accuracy.figure(), Completed: p.Completed.figure(), Answerable: p.Answerable.figure(), Unanswerable: p.Unanswerable.figure(),
-		Hallucinated: p.Wrong.figure(), Abstained: p.Abstained.figure(), Reward: p.Reward.figure(), Found: p.Found.figure(), Read: p.Read.figure(),
+		Hallucinated: p.Wrong.figure(), Abstained: p.Abstained.figure(), Reward: p.Reward.figure(), RewardAnswerable: p.RewardAnswerable.figure(),
+		Found: p.Found.figure(), Read: p.Read.figure(), Sources: p.Sources.figure(),
 		Turns: p.Turns, PromptTokens: p.PromptTokens, CompletionTokens: p.CompletionTokens, Seconds: p.Seconds, USDPer1000: p.USDPer1000,
 		Attempts: p.Attempts, Questions: p.Questions, Failed: p.Failed,
 	}

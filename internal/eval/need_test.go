@@ -3,6 +3,10 @@ package eval
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agentmill/internal/traj"
 )
 
 func TestNeed(t *testing.T) {
@@ -60,5 +64,30 @@ func TestLead(t *testing.T) {
 	}
 	if got := run(t, nil, b, a, c).lead(); !strings.HasPrefix(got, "rules answers 100.0 %") {
 		t.Errorf("without a baseline: %s", got)
+	}
+}
+
+func TestTools(t *testing.T) {
+	rows := outcomes("a", 1, 1, "right", "wrong")
+	for _, r := range rows {
+		r.Calls = nil
+	}
+	rows[0].Calls = []traj.Call{{Tool: "search_emails", IDs: []string{"m"}}, {Tool: "search_emails"}, {Tool: "return_final_answer"}}
+	rows[1].Calls = []traj.Call{{Tool: "read_email", Error: traj.ErrNoSuchMail}, {Error: traj.ErrNoCall}}
+	s := &set{name: "a", rows: rows}
+	want := []ToolUse{
+		{Policy: "a", Tool: "(none)", Calls: 1, Errors: map[string]int{"no_call": 1}},
+		{Policy: "a", Tool: "read_email", Calls: 1, Errors: map[string]int{"no_such_mail": 1}},
+		{Policy: "a", Tool: "return_final_answer", Calls: 1, Errors: map[string]int{}},
+		{Policy: "a", Tool: "search_emails", Calls: 2, Empty: 1, Errors: map[string]int{}},
+	}
+	if diff := cmp.Diff(want, toolUse([]*set{s}, nil)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r := run(t, nil, outcomes("a", 1, 1, "right", "wrong"))
+	r.Tools = want
+	var b strings.Builder
+	if err := r.Table(&b); err != nil || !strings.Contains(b.String(), "a search_emails             2       1         0              0") {
+		t.Errorf("%v; table:\n%s", err, &b)
 	}
 }

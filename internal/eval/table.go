@@ -23,6 +23,9 @@ func (g *grid) column(name, unit string) { g.head = append(g.head, [2]string{nam
 // them.
 func (r *Result) grids() []grid {
 	out := []grid{r.outcomes(), r.work()}
+	if len(r.Tools) > 0 {
+		out = append(out, r.tools())
+	}
 	for i, g := range r.Gains {
 		if i == 0 || g.Baseline != r.Gains[i-1].Baseline {
 			out = append(out, r.against(g.Baseline))

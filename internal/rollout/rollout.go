@@ -89,8 +89,9 @@ type job struct {
 
 // A result is what became of a job: a row, or why there is none.
 type result struct {
-	row     *traj.Trajectory
-	resumed bool
+	row      *traj.Trajectory
+	declined string // why the policy does not play
+	resumed  bool
 }
 
 // Run reads the questions, plays them and writes the rows.
@@ -165,7 +166,7 @@ func (p *player) play(ctx context.Context, _ int, j job) (result, error) {
 	}
 	row, err := agent.Run(ctx, p.Game, j.q, j.attempt)
 	if errors.Is(err, agent.ErrDeclined) {
-		return result{}, nil
+		return result{declined: reason(err)}, nil
 	}
 	if err != nil || row.Stop == traj.Failed {
 		return result{row: row}, err
@@ -175,6 +176,14 @@ func (p *player) play(ctx context.Context, _ int, j job) (result, error) {
 		return result{}, fmt.Errorf("attempt %d at question %s: %w", j.attempt, j.q.ID, err)
 	}
 	return result{row: row}, p.journal.Append(key, raw)
+}
+
+// reason is why a policy declined, in its own words where it has any.
+func reason(err error) string {
+	if why, ok := errors.AsType[env.UnsolvedError](err); ok {
+		return why.Error()
+	}
+	return err.Error()
 }
 
 // keep counts and writes one result.

@@ -215,7 +215,7 @@ func TestQuestionsThatAreNotPlayed(t *testing.T) {
 	if diff := cmp.Diff([]string{"q4 0", "q5 0", "q6 0", "q7 0", "q8 0", "q9 0"}, rows(t, raw)); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
-	want := "6 attempts at 7 questions: 5 answered, 1 abstained; 1 declined by the policy; 1 questions whose mailbox the index does not hold; 1 questions of other splits passed over; "
+	want := "6 attempts at 7 questions: 5 answered, 1 abstained; 1 declined: the evidence is not in the part of a mail that is shown; 1 questions whose mailbox the index does not hold; 1 questions of other splits passed over; "
 	if got := st.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("summary %q, want it to begin with %q", got, want)
 	}

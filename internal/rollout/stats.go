@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"agentmill/internal/chat"
@@ -10,11 +12,11 @@ import (
 
 // Stats counts what a run did.
 type Stats struct {
-	Read, Bad          int // question records
-	OtherSplit, Absent int // questions that were not to be played, or could not
-	Questions          int // played
-	Rows, Resumed      int // written; of them found in the journal
-	Declined           int // attempts that the policy did not play
+	Read, Bad          int            // question records
+	OtherSplit, Absent int            // questions that were not to be played, or could not
+	Questions          int            // played
+	Rows, Resumed      int            // written; of them found in the journal
+	Declined           map[string]int // attempts that the policy did not play, by reason
 	Stops              map[traj.StopReason]int
 	Passing            int        // failures that may pass by themselves
 	Played             chat.Usage // of attempts played in this run
@@ -23,7 +25,7 @@ type Stats struct {
 }
 
 func newStats() *Stats {
-	return &Stats{Stops: map[traj.StopReason]int{}}
+	return &Stats{Stops: map[traj.StopReason]int{}, Declined: map[string]int{}}
 }
 
 // Failed is the number of failed attempts.
@@ -31,7 +33,7 @@ func (s *Stats) Failed() int { return s.Stops[traj.Failed] }
 
 func (s *Stats) add(r result) {
 	if r.row == nil {
-		s.Declined++
+		s.Declined[r.declined]++
 		return
 	}
 	s.Rows++
@@ -86,12 +88,12 @@ func (s *Stats) brief() string {
 // String is the summary line.
 func (s *Stats) String() string {
 	parts := []string{fmt.Sprintf("%d attempts at %d questions: %s", s.Rows, s.Questions, s.brief())}
+	parts = append(parts, s.declined()...)
 	for _, c := range []struct {
 		n    int
 		text string
 	}{
 		{s.Resumed, "%d of them played before"},
-		{s.Declined, "%d declined by the policy"},
 		{s.Absent, "%d questions whose mailbox the index does not hold"},
 		{s.OtherSplit, "%d questions of other splits passed over"},
 		{s.Bad, "%d bad records"},
@@ -101,6 +103,14 @@ func (s *Stats) String() string {
 		}
 	}
 	return strings.Join(append(parts, s.speed()), "; ")
+}
+
+// declined tells how many attempts the policy did not play, and why.
+func (s *Stats) declined() (parts []string) {
+	for _, why := range slices.Sorted(maps.Keys(s.Declined)) {
+		parts = append(parts, fmt.Sprintf("%d declined: %s", s.Declined[why], why))
+	}
+	return parts
 }
 
 // speed tells tokens, and a rate where time passed.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agentmill/internal/chat"
+	"agentmill/internal/env"
 	"agentmill/internal/keyword"
 	"agentmill/internal/mailstore"
 	"agentmill/internal/question"
@@ -23,6 +24,16 @@ const recoveryShare = .2
 // runesPerToken is a low guess, to keep calls within the tokens of a turn.
 const runesPerToken = 3
 
+// Why a question has no demonstration.
+const (
+	goldAbsent  env.UnsolvedError = "a gold mail is not in the mailbox"
+	goldUnfound env.UnsolvedError = "no search by words of the question or its evidence finds a gold mail"
+	goldHidden  env.UnsolvedError = "the evidence is not in the part of a mail that is shown"
+	longAnswer  env.UnsolvedError = "the answer is longer than a turn"
+	needsTurns  env.UnsolvedError = "there are fewer turns than it takes"
+	noWords     env.UnsolvedError = "the question has no word to search for"
+)
+
 // A demo plans one demonstration. It looks at the gold to choose, and shows only
 // calls that the question's own words and what was seen before could suggest,
 // but for searches by words of the evidence, the last resort, which are tallied.
@@ -31,15 +42,17 @@ type demo struct {
 	rnd   *rand.Rand
 	words []string // content words of the question
 	calls []chat.ToolCall
+
+	hidden bool // a gold mail was hit, but its evidence is not in what is shown
 }
 
 // Demonstrate implements env.Demonstrator. It shows: a search that finds a gold
 // mail, the reading of it, the answer with its source; for an unanswerable
 // question a search, the reading of what looks best, and an abstention.
-func (e *Env) Demonstrate(ctx context.Context, q *question.Question, runSeed uint64) ([]chat.ToolCall, bool, error) {
+func (e *Env) Demonstrate(ctx context.Context, q *question.Question, runSeed uint64) ([]chat.ToolCall, error) {
 	owner, err := e.resolve(q.InboxAddress)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	d := &demo{episode: &episode{Env: e, owner: owner, q: q}, rnd: seed.Stream(runSeed, "demonstrate", q.ID)}
 	d.words = d.fit(keyword.Content(q.Question))
@@ -48,12 +61,14 @@ func (e *Env) Demonstrate(ctx context.Context, q *question.Question, runSeed uin
 	if !q.Answerable {
 		play = d.abstain
 	}
-	ok, err := play(ctx)
-	if err != nil || !ok || len(d.calls) > e.opts.MaxTurns {
-		return nil, false, err
+	if err := play(ctx); err != nil {
+		return nil, err
+	}
+	if len(d.calls) > e.opts.MaxTurns {
+		return nil, needsTurns
 	}
 	e.tally.shown.Add(1)
-	return d.calls, true, nil
+	return d.calls, nil
 }
 
 // fit keeps as many words as a turn can hold.
@@ -68,28 +83,28 @@ func (d *demo) fit(words []string) []string {
 }
 
 // solve plays an answerable question.
-func (d *demo) solve(ctx context.Context) (bool, error) {
+func (d *demo) solve(ctx context.Context) error {
 	if len([]rune(d.q.Answer)) > runesPerToken*d.opts.TurnTokens {
-		return false, nil
+		return longAnswer
 	}
 	golds, err := d.golds(ctx)
-	if err != nil || len(golds) == 0 {
-		return false, err
+	if err != nil {
+		return err
 	}
 	var path path
 	for _, g := range golds {
-		if ok, err := d.reach(ctx, &path, g); err != nil || !ok {
-			return false, err
+		if err := d.reach(ctx, &path, g); err != nil {
+			return err
 		}
 	}
 	if !path.evident {
-		return false, nil
+		return goldHidden
 	}
 	if err := d.recover(ctx, &path); err != nil {
-		return false, err
+		return err
 	}
 	d.calls = append(path.calls, toolformat.Answer(d.q.Answer, path.sources...))
-	return true, nil
+	return nil
 }
 
 // A gold is one mail that the answer rests on, with its copies: rows.
@@ -108,8 +123,11 @@ func (d *demo) golds(ctx context.Context) ([]gold, error) {
 	var golds []gold
 	for _, ids := range groups {
 		g, err := d.rows(ctx, ids)
-		if err != nil || len(g) == 0 {
+		if err != nil {
 			return nil, err
+		}
+		if len(g) == 0 {
+			return nil, goldAbsent
 		}
 		if !slices.ContainsFunc(golds, g.shares) {
 			golds = append(golds, g)
@@ -155,22 +173,20 @@ type path struct {
 
 // reach goes on from p until a mail of g is read: from the hits already there,
 // else by a new search.
-func (d *demo) reach(ctx context.Context, p *path, g gold) (bool, error) {
+func (d *demo) reach(ctx context.Context, p *path, g gold) error {
 	hit, evident, err := d.pick(ctx, g, p.hits)
-	if err != nil {
-		return false, err
+	if err == nil && hit == nil {
+		hit, evident, err = d.find(ctx, p, g)
 	}
-	if hit == nil {
-		if hit, evident, err = d.find(ctx, p, g); err != nil || hit == nil {
-			return false, err
-		}
+	if err != nil {
+		return err
 	}
 	id := shownID(hit.Row, hit.MessageID, d.opts)
 	p.calls = append(p.calls, toolformat.Read(id))
 	p.golds = append(p.golds, g)
 	p.sources = append(p.sources, id)
 	p.evident = p.evident || evident
-	return true, nil
+	return nil
 }
 
 // find searches with ever other words until a mail of g is hit. Where any word
@@ -200,7 +216,10 @@ func (d *demo) find(ctx context.Context, p *path, g gold) (*mailstore.Hit, bool,
 			return hit, evident, nil
 		}
 	}
-	return nil, false, nil
+	if d.hidden {
+		return nil, false, goldHidden
+	}
+	return nil, false, goldUnfound
 }
 
 func search(words []string) chat.ToolCall {
@@ -227,6 +246,7 @@ func (d *demo) pick(ctx context.Context, g gold, hits []mailstore.Hit) (hit *mai
 		if err != nil || ok {
 			return &hits[i], ok, err
 		}
+		d.hidden = true
 		if hit == nil && len(d.q.MessageIDs) > 1 {
 			hit = &hits[i]
 		}
@@ -254,20 +274,23 @@ func folded(s string) string { return strings.ToLower(strings.Join(strings.Field
 
 // abstain plays an unanswerable question: it looks, and looks again in every
 // other attempt, and says that it does not know.
-func (d *demo) abstain(ctx context.Context) (bool, error) {
+func (d *demo) abstain(ctx context.Context) error {
+	if len(d.words) == 0 {
+		return noWords
+	}
 	hits, err := d.look(ctx, d.words)
-	if err != nil || len(d.words) == 0 {
-		return false, err
+	if err != nil {
+		return err
 	}
 	if again := d.rnd.Float64() < .5; again && len(hits) > 1 && d.opts.MaxTurns > 3 {
 		d.calls = append(d.calls, toolformat.Read(shownID(hits[1].Row, hits[1].MessageID, d.opts)))
 	} else if (again || len(hits) == 0) && len(d.words) > 1 && d.opts.MaxTurns > 4 {
 		if _, err := d.look(ctx, d.some(2)); err != nil {
-			return false, err
+			return err
 		}
 	}
 	d.calls = append(d.calls, toolformat.Answer(question.Unknown))
-	return true, nil
+	return nil
 }
 
 // look searches and reads the best hit.

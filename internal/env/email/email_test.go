@@ -1,6 +1,7 @@
 package email_test
 
 import (
+	"errors"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -189,11 +190,32 @@ func TestEvidenceOutOfSightIsNoDemonstration(t *testing.T) {
 		Evidence: "next safety round is led by Rita Vance", MessageIDs: []string{"<d10@harlan.example>"}, InboxAddress: emailtest.Dana,
 	}
 	opts := emailtest.Options()
-	for words, want := range map[int]bool{opts.MailWords: false, 0: true} {
+	for words, want := range map[int]string{opts.MailWords: "the evidence is not in the part of a mail that is shown", 0: ""} {
 		opts.MailWords = words
-		_, ok, err := emailtest.Open(t, opts).Demonstrate(t.Context(), &q, 1)
-		if err != nil || ok != want {
-			t.Errorf("mail words %d: ok %v, %v; want %v", words, ok, err, want)
+		if _, err := emailtest.Open(t, opts).Demonstrate(t.Context(), &q, 1); (err != nil || want != "") && !errors.Is(err, env.UnsolvedError(want)) {
+			t.Errorf("mail words %d: %v, want %q", words, err, want)
+		}
+	}
+}
+
+func TestWhyNoDemonstration(t *testing.T) {
+	few := emailtest.Options()
+	few.MaxTurns = 2
+	for _, tt := range []struct {
+		change func(*question.Question)
+		opts   traj.EnvOptions
+		want   env.UnsolvedError
+	}{
+		{func(q *question.Question) { q.MessageIDs = []string{"<gone@harlan.example>"} }, emailtest.Options(), "a gold mail is not in the mailbox"},
+		{func(q *question.Question) { q.Question, q.Evidence = "Who?", "" }, emailtest.Options(), "no search by words of the question or its evidence finds a gold mail"},
+		{func(q *question.Question) { q.Answer = strings.Repeat("so ", 99) }, emailtest.Options(), "the answer is longer than a turn"},
+		{func(*question.Question) {}, few, "there are fewer turns than it takes"},
+		{func(q *question.Question) { q.Question, q.Answerable = "Who?", false }, emailtest.Options(), "the question has no word to search for"},
+	} {
+		q := emailtest.Questions()[0]
+		tt.change(&q)
+		if _, err := emailtest.Open(t, tt.opts).Demonstrate(t.Context(), &q, 1); !errors.Is(err, tt.want) {
+			t.Errorf("got %v, want %q", err, tt.want)
 		}
 	}
 }
@@ -203,9 +225,9 @@ func TestDemonstrationsShowRecoveries(t *testing.T) {
 	kinds := map[string]int{}
 	q := emailtest.Questions()[3]
 	for seed := range uint64(200) {
-		calls, ok, err := e.Demonstrate(t.Context(), &q, seed)
-		if err != nil || !ok {
-			t.Fatalf("seed %d: ok %v, %v", seed, ok, err)
+		calls, err := e.Demonstrate(t.Context(), &q, seed)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
 		}
 		var names []string
 		for _, c := range calls {
@@ -228,9 +250,9 @@ func TestFirstMissIsShownAndEvidenceIsTheLastResort(t *testing.T) {
 		Evidence: "second floor is out of toner again", MessageIDs: []string{"<d13@harlan.example>"}, InboxAddress: emailtest.Dana,
 	}
 	e := emailtest.Open(t, emailtest.Options())
-	calls, ok, err := e.Demonstrate(t.Context(), &q, 1)
-	if err != nil || !ok {
-		t.Fatalf("ok %v, %v", ok, err)
+	calls, err := e.Demonstrate(t.Context(), &q, 1)
+	if err != nil {
+		t.Fatal(err)
 	}
 	var lines []string
 	for _, c := range calls {
