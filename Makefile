@@ -33,6 +33,9 @@ race: ## the concurrent packages under the race detector (needs a C compiler)
 	go test -race -short ./internal/agent/... ./internal/env/... ./internal/journal/... ./internal/ordered/... \
 	  ./internal/progress/... ./internal/openai/... ./internal/rollout/... ./internal/judge/... ./internal/infer/...
 
+check-env: build ## is an environment worth training in? QUESTIONS=… INDEX=… [POLICIES="folder …"]
+	pipelines/check-env.sh $(or $(QUESTIONS),runs/demo/questions.parquet) $(or $(INDEX),runs/demo/inbox.db) $(POLICIES)
+
 smoke: build ## the whole pipeline through the seven programs with a tiny random model
 	pipelines/smoke.sh
 
@@ -62,4 +65,4 @@ clean: ## remove binaries and runs, keep the model
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
 
-.PHONY: demo demo-long enron build model test race smoke test-interop check fmt vet lint generate clean help
+.PHONY: demo demo-long enron build model test race smoke check-env test-interop check fmt vet lint generate clean help

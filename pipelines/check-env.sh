@@ -54,7 +54,7 @@ solved=$(rows "$dir/rows-expert.jsonl") asked=$(rows "$dir/rows-null-abstain.jso
 [ $((10 * solved)) -ge $((9 * asked)) ] || fault "the expert solves only $solved of $asked questions"
 gate expert 'accuracy.value == 1 && sources_correct.value == 1' "the gold answer with its sources is not judged right"
 for name in null-abstain null-empty null-paste null-repeat; do
-	gate "$name" 'answerable.value == 0 && reward_answerable.value <= 0.1' "$name is paid"
+	gate "$name" 'answerable.value == 0 && reward_answerable.value < 0.1001' "$name is paid"
 done
 
 inputs=()

@@ -52,4 +52,24 @@ bin/synthq "$dir/whole/emails.parquet" --index "$dir/whole/inbox.db" 2>/dev/null
 	bin/train --policy "$dir/tiny" --method sft --epochs 1 --out "$dir/piped" 2>"$dir/piped.log" || { cat "$dir/piped.log"; exit 1; }
 check "the pipe ends in a policy folder" test -s "$dir/piped/model.safetensors"
 
+# The environment is sound, and planted faults are found.
+bin/synthq "$dir/whole/emails.parquet" --index "$dir/whole/inbox.db" 2>/dev/null |
+	bin/filterq --index "$dir/whole/inbox.db" --out "$dir/questions.jsonl" 2>/dev/null
+export CHECK_N=20
+faulty() { # faulty PATTERN QUESTIONS [GAME]: check-env must end with status 1 and say PATTERN
+	local pattern=$1
+	shift
+	if GAME="${2:-}" pipelines/check-env.sh "$1" "$dir/whole/inbox.db" >"$dir/faulty.log" 2>&1; then return 1; fi
+	grep -q "FAULT.*$pattern" "$dir/faulty.log" || { cat "$dir/faulty.log"; return 1; }
+}
+check "check-env finds the sample sound" pipelines/check-env.sh "$dir/questions.jsonl" "$dir/whole/inbox.db"
+sed 's/"message_ids":\["<[0-9]*/&9/; s/"also_in":\[[^]]*\]/"also_in":[]/' "$dir/questions.jsonl" >"$dir/missing.jsonl"
+check "check-env finds a missing mail" faulty "gold mails are not in the mailbox" "$dir/missing.jsonl"
+one=$(sed -n '1s/.*"inbox_address":"\([^"]*\)".*/\1/p' "$dir/questions.jsonl")
+sed 's/"inbox_address":"[^"]*"/"inbox_address":"'"$one"'"/' "$dir/questions.jsonl" >"$dir/swapped.jsonl"
+check "check-env finds a wrong mailbox" faulty "gold mails are not in the mailbox" "$dir/swapped.jsonl"
+sed 's/"inbox_address":"[^"]*"/"inbox_address":"nobody@corvane.example"/' "$dir/questions.jsonl" >"$dir/nobody.jsonl"
+check "check-env finds an absent mailbox" faulty "expert could not be played" "$dir/nobody.jsonl"
+check "check-env finds a tool that shows too little" faulty "the expert solves only" "$dir/questions.jsonl" "--max-turns 6 --mail-words 1 --tool-format line"
+
 echo "smoke: $passed passed, 0 failed"

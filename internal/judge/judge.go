@@ -72,6 +72,10 @@ func verdict(ctx context.Context, j Judge, rule SourceRule, t *traj.Trajectory) 
 	if err != nil {
 		return nil, nil, err
 	}
+	if why := evade(t); why != "" {
+		o.Hedged = o.Hedged || o.Correct
+		o.Correct, o.Explanation = false, why
+	}
 	v := &traj.Verdict{
 		Correct: o.Correct, Abstained: o.Abstained, Judge: j.Name(), Votes: o.Votes, Explanation: o.Explanation,
 		SourcesCorrect: rule.correct(t),
