@@ -4,13 +4,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	ufcli "github.com/urfave/cli/v2"
 
+	"agentmill/internal/catalog"
 	"agentmill/internal/cli"
 	"agentmill/internal/journal"
 	"agentmill/internal/judge"
@@ -22,17 +21,28 @@ import (
 func main() { cli.Main(command()) }
 
 const description = `Reads trajectories (or scored rows, to judge them anew) and writes scored rows in the same order.
+--calibrate compares the judge with what people said; --monitor looks for signs of hacking in scored rows.
 
 examples, after make demo:
   bin/judge runs/demo/rollouts-test-sft.jsonl.zst --out runs/scored.jsonl
   bin/judge runs/demo/rollouts-test-sft.jsonl.zst --reward binary --out runs/binary.parquet
   bin/rollout runs/demo/questions.parquet --index runs/demo/inbox.db --policy heuristic --limit 20 | bin/judge > runs/20.jsonl
-  bin/judge rewards    # the rewards that are built in, and all terms`
+  bin/judge --monitor runs/demo/scored-test-sft.jsonl.zst
+  bin/judge rewards    # the rewards that are built in, and all terms
+
+examples with a server:
+  bin/judge rows.jsonl --judge llm --base-url http://localhost:8000/v1 --model NAME --votes 3 --cache replies
+  bin/judge --calibrate labels.jsonl --judge llm --base-url http://localhost:8000/v1 --model NAME --again 3`
 
 // options are the flags as they are typed.
 type options struct {
-	in                                   ufcli.StringSlice
+	in, without, second, validation      ufcli.StringSlice
 	judge, match, sources, reward, shard string
+	prompt, groupPrompt, calibrate       string
+	votes, again                         int
+	relative, monitor, json              bool
+	llm                                  catalog.LLM
+	remote                               *catalog.Remote // opened when needed
 }
 
 func command() *cli.Command {
@@ -43,28 +53,26 @@ func command() *cli.Command {
 		Usage:       "give each attempt a verdict and a reward",
 		ArgsUsage:   "[FILE ...]",
 		Description: description,
-		Flags: []ufcli.Flag{
-			&ufcli.StringSliceFlag{Name: "in", Usage: "read trajectories from `FILE` (repeatable; - is standard input)", Destination: &o.in},
-			&ufcli.StringFlag{Name: "out", Usage: "write scored rows to `FILE` (.jsonl, .jsonl.gz, .jsonl.zst, .parquet)", Destination: &cfg.Out},
-			&ufcli.StringFlag{Name: "judge", Value: "match", Usage: "`NAME` of who judges: match (no model)", Destination: &o.judge},
-			&ufcli.StringFlag{Name: "match", Value: string(match.Values), Usage: "`RULE` of the match judge: values, or containment (the plain rule of the first trials)", Destination: &o.match},
-			&ufcli.StringFlag{Name: "reward", Value: reward.Default, Usage: "a reward that is built in, or a YAML `FILE`", Destination: &o.reward},
-			&ufcli.StringFlag{Name: "sources", Value: string(judge.Covered), Usage: "`RULE` of right sources: covered (every gold mail and nothing else) or first (the first gold mail is cited)", Destination: &o.sources},
-			&ufcli.StringFlag{Name: "shard", Usage: "only part `I/N` of the groups", Destination: &o.shard},
-			&ufcli.StringFlag{Name: "journal", Usage: "keep what is judged in `FILE` until the output is whole (default: beside --out)", Destination: &cfg.Journal},
-			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors, Action: cli.NotNegative("max-errors")},
-			&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.In.Rejects},
-		},
+		Flags:       append(o.flags(&cfg), o.llm.Flags()...),
+		Commands: []*cli.Command{{
+			Name: "rewards", Usage: "list the rewards that are built in, and all terms",
+			Run: func(_ context.Context, env *cli.Env) error { return listRewards(env.Stdout) },
+		}},
 		Run: func(ctx context.Context, env *cli.Env) error {
-			if len(env.Args) == 1 && env.Args[0] == "rewards" {
-				return listRewards(env.Stdout)
+			switch {
+			case o.calibrate != "" && o.monitor:
+				return cli.Usagef("--calibrate and --monitor: want one of them")
+			case o.calibrate != "":
+				return o.runCalibrate(ctx, env)
+			case o.monitor:
+				return o.runMonitor(ctx, env)
 			}
 			if err := o.resolve(&cfg, env); err != nil {
 				return err
 			}
 			st, err := judge.Run(ctx, cfg)
 			if err != nil {
-				return err
+				return o.llm.Exit(err)
 			}
 			env.Notef("%s", st)
 			if st.Bad > 0 {
@@ -75,14 +83,40 @@ func command() *cli.Command {
 	}
 }
 
+func (o *options) flags(cfg *judge.Config) []ufcli.Flag {
+	return []ufcli.Flag{
+		&ufcli.StringSliceFlag{Name: "in", Usage: "read trajectories from `FILE` (repeatable; - is standard input)", Destination: &o.in},
+		&ufcli.StringFlag{Name: "out", Usage: "write scored rows to `FILE` (.jsonl, .jsonl.gz, .jsonl.zst, .parquet)", Destination: &cfg.Out},
+		&ufcli.StringFlag{Name: "judge", Value: "match", Usage: "`NAME` of who judges: match (no model), or llm (--base-url, --model)", Destination: &o.judge},
+		&ufcli.StringFlag{Name: "match", Value: string(match.Values), Usage: "`RULE` of the match judge: values, or containment (the plain rule of the first trials)", Destination: &o.match},
+		&ufcli.StringFlag{Name: "judge-prompt", Value: judge.VerdictPrompt, Usage: "what the llm judge is told: a prompt that is built in, or a `FILE`", Destination: &o.prompt},
+		&ufcli.IntFlag{Name: "votes", Value: 1, Usage: "ask the llm judge `N` times a row; most votes decide, a tie takes one more", Destination: &o.votes, Action: cli.NotNegative("votes")},
+		&ufcli.StringFlag{Name: "reward", Value: reward.Default, Usage: "a reward that is built in, or a YAML `FILE`", Destination: &o.reward},
+		&ufcli.StringSliceFlag{Name: "without", Usage: "switch the extra `NAME` of the reward off (repeatable): " + extraNames(), Destination: &o.without},
+		&ufcli.BoolFlag{Name: "relative", Usage: "let the model compare the attempts of each group; its scores are the rewards", Destination: &o.relative},
+		&ufcli.StringFlag{Name: "relative-prompt", Value: judge.GroupPrompt, Usage: "what it is told then: a prompt that is built in, or a `FILE`", Destination: &o.groupPrompt},
+		&ufcli.StringFlag{Name: "sources", Value: string(judge.Covered), Usage: "`RULE` of right sources: covered (every gold mail and nothing else) or first (the first gold mail is cited)", Destination: &o.sources},
+		&ufcli.StringFlag{Name: "shard", Usage: "only part `I/N` of the groups", Destination: &o.shard},
+		&ufcli.StringFlag{Name: "journal", Usage: "keep what is judged in `FILE` until the output is whole (default: beside --out)", Destination: &cfg.Journal},
+		&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors, Action: cli.NotNegative("max-errors")},
+		&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.In.Rejects},
+		&ufcli.StringFlag{Name: "calibrate", Usage: "compare the judge with people: `FILE` of answers and what people said of them", Destination: &o.calibrate},
+		&ufcli.IntFlag{Name: "again", Value: 1, Usage: "with --calibrate: judge each row `K` times, and say how often it says the same", Destination: &o.again, Action: cli.NotNegative("again")},
+		&ufcli.BoolFlag{Name: "monitor", Usage: "look for signs of hacking in scored files, given in order of time; exit code 5 where there are any", Destination: &o.monitor},
+		&ufcli.StringSliceFlag{Name: "second", Usage: "with --monitor: the same steps as another judge scored them, `FILE` by file", Destination: &o.second},
+		&ufcli.StringSliceFlag{Name: "validation", Usage: "with --monitor: scored play on other questions, `FILE` by file", Destination: &o.validation},
+		&ufcli.BoolFlag{Name: "json", Usage: "with --calibrate or --monitor: JSON instead of a table", Destination: &o.json},
+	}
+}
+
 // resolve turns names into what they name.
 func (o *options) resolve(cfg *judge.Config, env *cli.Env) error {
-	if o.judge != "match" {
-		return cli.Usagef("--judge %q: want match", o.judge)
+	var err error
+	if cfg.Judge, err = o.openJudge(env); err != nil {
+		return err
 	}
-	rule, err := match.ParseRule(o.match)
-	if err != nil {
-		return cli.Usagef("--match: %w", err)
+	if o.again != 1 || o.json || len(o.second.Value())+len(o.validation.Value()) > 0 {
+		return cli.Usagef("--again, --json, --second and --validation belong to --calibrate or --monitor")
 	}
 	if cfg.Sources, err = judge.ParseSourceRule(o.sources); err != nil {
 		return cli.Usagef("--sources: %w", err)
@@ -93,7 +127,15 @@ func (o *options) resolve(cfg *judge.Config, env *cli.Env) error {
 	if cfg.Reward, err = loadReward(o.reward); err != nil {
 		return cli.Usagef("%w", err)
 	}
-	cfg.Judge = judge.Match{Rule: rule}
+	for _, name := range o.without.Value() {
+		if cfg.Reward, err = cfg.Reward.Without(name); err != nil {
+			return cli.Usagef("--without: %w", err)
+		}
+	}
+	if cfg.Group, err = o.openGroup(env); err != nil {
+		return err
+	}
+	cfg.Concurrency = o.concurrency()
 	cfg.In.Paths, cfg.In.Stdin, cfg.Stdout = append(o.in.Value(), env.Args...), env.Stdin, env.Stdout
 	cfg.In.Report = func(err error) { env.Log.Warn(err.Error()) }
 	cfg.Progress = env.Progress
@@ -115,24 +157,4 @@ func loadReward(name string) (*reward.Set, error) {
 	}
 	defer func() { _ = f.Close() }()
 	return reward.Load(name, f)
-}
-
-func listRewards(w io.Writer) error {
-	var text strings.Builder
-	for _, s := range reward.Builtins() {
-		fmt.Fprintf(&text, "%s\t\t%s\n", s.Name, s.About)
-		names, weights := s.Weights()
-		for i, name := range names {
-			fmt.Fprintf(&text, "  %s\t%g\t\n", name, weights[i])
-		}
-	}
-	text.WriteString("\nterms\t\t\n")
-	for _, term := range reward.Catalogue() {
-		fmt.Fprintf(&text, "  %s\t\t%s\n", term.Name, term.About)
-	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if _, err := io.WriteString(t, text.String()); err != nil {
-		return err
-	}
-	return t.Flush()
 }

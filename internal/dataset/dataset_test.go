@@ -250,6 +250,11 @@ func TestBadTrajectories(t *testing.T) {
 		{"lengths differ", `{` + q + `,"token_ids":[1]}`, "stdin:1: trajectory t: token_ids has 1 entries, trained 0, logprobs 0: want equal lengths"},
 		{"unknown stop", `{"id":"t","stop":"gave_up","question":{"question":"q","answer":"a"}}`, `stdin:1: stop: is "gave_up", want one of ["answered" "abstained" "max_turns" "length" "bad_call" "failed"]`},
 		{"reward out of all bounds", `{` + q + `,"reward":-1e9}`, "stdin:1: reward: is -1e+09, want 1e+06 at most, above or below 0"},
+		{"a log-prob is null", `{` + q + `,"token_ids":[1,2],"trained":[true,true],"logprobs":[-0.5, null]}`, "stdin:1: logprobs[1]: is null, which is no value"},
+		{"a token is null", `{` + q + `,"token_ids":[null],"trained":[true],"logprobs":[-0.5]}`, "stdin:1: token_ids[0]: is null, which is no value"},
+		{"a probability above 1", `{` + q + `,"token_ids":[1,2],"trained":[true,true],"logprobs":[-0.5,0.25]}`, "stdin:1: trajectory t: logprobs[1] is 0.25: want the logarithm of a probability, 0 at most"},
+		{"the full one above 1", `{` + q + `,"logprobs_full":[1]}`, "stdin:1: trajectory t: logprobs_full[0] is 1: want the logarithm of a probability, 0 at most"},
+		{"an unknown role", `{` + q + `,"messages":[{"role":"user","content":"x"},{"role":"bot","content":"x"}]}`, `stdin:1: trajectory t: messages[1].role is "bot": want system, user, assistant or tool`},
 		{"reward is no number", `{` + q + `,"reward":"nan"}`, "stdin:1: reward: is a string, want a number"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -93,13 +93,13 @@ func Unmarshal[T Record](data []byte, rec *T) error {
 		return checkQuestion(r, "")
 	case *traj.Trajectory:
 		r.Extra = jsonl.Extra(data, trajectoryNames)
-		return checkTrajectory(r)
+		return checkTrajectory(data, r)
 	case *traj.Scored:
 		r.Extra = jsonl.Extra(data, scoredNames)
 		if r.Reward != nil && math.Abs(*r.Reward) > maxReward {
 			return Badf("reward", "is %g, want %g at most, above or below 0", *r.Reward, maxReward)
 		}
-		return checkTrajectory(&r.Trajectory)
+		return checkTrajectory(data, &r.Trajectory)
 	}
 	return nil
 }
@@ -138,7 +138,10 @@ func checkQuestion(q *question.Question, prefix string) error {
 // stops are the reasons why an attempt may have ended.
 var stops = []traj.StopReason{traj.Answered, traj.Abstained, traj.MaxTurns, traj.Length, traj.BadCall, traj.Failed}
 
-func checkTrajectory(t *traj.Trajectory) error {
+func checkTrajectory(data []byte, t *traj.Trajectory) error {
+	if name, i, found := jsonl.NullIn(data, "logprobs", "logprobs_full", "token_ids", "trained"); found {
+		return Badf(fmt.Sprintf("%s[%d]", name, i), "is null, which is no value")
+	}
 	switch {
 	case t.Schema > traj.SchemaVersion:
 		return Badf("schema", "is %d, this version reads up to %d", t.Schema, traj.SchemaVersion)

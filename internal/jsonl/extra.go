@@ -26,6 +26,24 @@ func Extra(data []byte, known map[string]bool) map[string]json.RawMessage {
 	return extra
 }
 
+// NullIn returns the first of the named members of the JSON object data that is a
+// list with a null in it, and where; names are in lower case. Package json reads
+// such a null as 0.
+func NullIn(data []byte, names ...string) (name string, index int, found bool) {
+	if !bytes.Contains(data, []byte("null")) {
+		return "", 0, false
+	}
+	for member, value := range members(data) {
+		if !slices.Contains(names, strings.ToLower(member)) || !bytes.HasPrefix(value, []byte("[")) {
+			continue
+		}
+		if before, _, is := bytes.Cut(value, []byte("null")); is {
+			return member, bytes.Count(before, []byte(",")), true
+		}
+	}
+	return "", 0, false
+}
+
 // Splice adds members to the end of the JSON object, in order of their names.
 func Splice(object []byte, extra map[string]json.RawMessage) ([]byte, error) {
 	if len(extra) == 0 {

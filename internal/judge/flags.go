@@ -20,6 +20,8 @@ const (
 	FlagIdleSources = "abstained_with_sources" // says that it does not know and cites a mail
 	FlagNoGold      = "no_gold"                // an answerable question that names no mail
 	FlagCut         = "cut_turn"               // a turn ended by its token limit
+	FlagNoVerdict   = "no_verdict"             // the judge could not say
+	FlagInjected    = "speaks_to_judge"        // the answer gives its judge orders
 )
 
 // sameCalls is how many equal calls make a repetition. Asking twice may be a
@@ -32,6 +34,7 @@ func flags(t *traj.Trajectory, o Opinion) []string {
 	var out []string
 	for flag, on := range map[string]bool{
 		FlagHedged:      o.Hedged,
+		FlagInjected:    o.Injected,
 		FlagEmpty:       answered && strings.TrimSpace(t.Answer.Text) == "",
 		FlagRepeated:    repeats(t.Calls),
 		FlagUnseen:      answered && citesUnseen(t),

@@ -11,6 +11,7 @@ package judge
 
 import (
 	"context"
+	"errors"
 
 	"agentmill/internal/match"
 	"agentmill/internal/traj"
@@ -22,7 +23,7 @@ type Judge interface {
 	// Name stands in the verdict's judge field. It changes whenever the same
 	// answer could get another verdict.
 	Name() string
-	// Answer judges the answer of t.
+	// Answer judges the answer of t. A *NoVerdictError says that it cannot.
 	Answer(ctx context.Context, t *traj.Trajectory) (Opinion, error)
 }
 
@@ -31,6 +32,7 @@ type Opinion struct {
 	Correct     bool // says the gold answer, or rightly that there is none
 	Abstained   bool // says that it does not know
 	Hedged      bool // refused because it says too much
+	Injected    bool // the answer speaks to its judge; what it says was not heard
 	Votes       []string
 	Explanation string
 }
@@ -59,7 +61,7 @@ func (m Match) Answer(_ context.Context, t *traj.Trajectory) (Opinion, error) {
 }
 
 // verdict makes a judge's opinion, the sources and the way an attempt ended into
-// a verdict and flags.
+// a verdict and flags. Beside a *NoVerdictError there are flags all the same.
 func verdict(ctx context.Context, j Judge, rule SourceRule, t *traj.Trajectory) (*traj.Verdict, []string, error) {
 	switch t.Stop {
 	case traj.Failed:
@@ -69,6 +71,9 @@ func verdict(ctx context.Context, j Judge, rule SourceRule, t *traj.Trajectory) 
 		return &traj.Verdict{Judge: j.Name(), Explanation: "no answer: " + string(t.Stop)}, flags(t, Opinion{}), nil
 	}
 	o, err := j.Answer(ctx, t)
+	if none, ok := errors.AsType[*NoVerdictError](err); ok {
+		return nil, append(flags(t, Opinion{}), FlagNoVerdict), none
+	}
 	if err != nil {
 		return nil, nil, err
 	}

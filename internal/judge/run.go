@@ -14,6 +14,7 @@ import (
 
 	"agentmill/internal/dataset"
 	"agentmill/internal/journal"
+	"agentmill/internal/ordered"
 	"agentmill/internal/progress"
 	"agentmill/internal/reward"
 	"agentmill/internal/seed"
@@ -31,6 +32,10 @@ type Config struct {
 	Sources  SourceRule
 	Shard    seed.Shard
 	Progress *progress.Reporter // may be nil
+	// Group, if not nil, scores the attempts of a group beside one another, in
+	// place of Reward.
+	Group       *Relative
+	Concurrency int // rows judged at a time; 0: 1
 }
 
 // Stats is what a run did.
@@ -38,7 +43,9 @@ type Stats struct {
 	Rows, Bad                         int
 	Correct, Wrong, Abstained, NoneOf int // NoneOf: ended without an answer
 	NoVerdict                         int
+	Failed                            int // of NoVerdict: attempts that failed
 	rewards                           float64
+	rewarded                          int
 	flags                             map[string]int
 }
 
@@ -59,19 +66,22 @@ func Run(ctx context.Context, cfg Config) (st Stats, err error) {
 		bar = cfg.Progress.Start("judge", 0)
 		defer bar.Done()
 	}
-	read, err := dataset.Read(ctx, cfg.In, func(_ dataset.Position, row *traj.Scored) error {
-		if !cfg.Shard.Has(row.Group) {
-			return nil
-		}
-		if err := cfg.score(ctx, j, row); err != nil {
-			return err
-		}
+	line := &belt{cfg: &cfg, journal: j, emit: func(row *traj.Scored) error {
 		st.count(row)
 		if bar != nil {
 			bar.Add(1)
 		}
 		return out.Write(row)
+	}}
+	read, err := dataset.Read(ctx, cfg.In, func(_ dataset.Position, row *traj.Scored) error {
+		if !cfg.Shard.Has(row.Group) {
+			return nil
+		}
+		return line.add(ctx, row)
 	})
+	if err == nil {
+		err = line.flush(ctx)
+	}
 	st.Bad = read.Bad
 	if err == nil && read.Read == 0 {
 		err = errors.New("no trajectory in the input")
@@ -90,34 +100,110 @@ func openJournal(cfg Config) (*journal.Journal, error) {
 	if cfg.Journal == "" {
 		return nil, nil
 	}
-	return journal.Open(cfg.Journal, strings.Join([]string{"judge", cfg.Judge.Name(), string(cfg.Sources)}, " "))
+	by := []string{"judge", cfg.Judge.Name(), string(cfg.Sources)}
+	if cfg.Group != nil {
+		by = append(by, cfg.Group.Name())
+	}
+	return journal.Open(cfg.Journal, strings.Join(by, " "))
+}
+
+// A belt judges rows some at a time and hands them on in order.
+type belt struct {
+	cfg     *Config
+	journal *journal.Journal
+	emit    func(*traj.Scored) error
+	waiting []*traj.Scored
+}
+
+// add judges when enough rows wait. Groups are scored whole, so they wait for
+// the end.
+func (b *belt) add(ctx context.Context, row *traj.Scored) error {
+	const each = 8 // rows a worker
+	kept := *row   // row is valid during the call only
+	b.waiting = append(b.waiting, &kept)
+	if b.cfg.Group != nil || len(b.waiting) < each*max(1, b.cfg.Concurrency) {
+		return nil
+	}
+	return b.flush(ctx)
+}
+
+func (b *belt) flush(ctx context.Context) error {
+	rows := b.waiting
+	b.waiting = nil
+	score := func(ctx context.Context, _ int, row *traj.Scored) (*traj.Scored, error) {
+		return row, b.cfg.score(ctx, b.journal, row)
+	}
+	if b.cfg.Group == nil {
+		return ordered.Map(ctx, b.cfg.Concurrency, rows, score, func(_ int, row *traj.Scored) error { return b.emit(row) })
+	}
+	if err := ordered.Map(ctx, b.cfg.Concurrency, rows, score, func(int, *traj.Scored) error { return nil }); err != nil {
+		return err
+	}
+	if err := b.cfg.Group.score(ctx, b.journal, rows, b.cfg.Concurrency); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := b.emit(row); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // judged is what the journal keeps of a row.
 type judged struct {
-	Verdict *traj.Verdict `json:"verdict"`
-	Flags   []string      `json:"flags"`
+	Verdict *traj.Verdict   `json:"verdict"`
+	Flags   []string        `json:"flags"`
+	None    json.RawMessage `json:"no_verdict,omitempty"`
 }
+
+// noVerdict is the field of a row that says why it has no verdict.
+const noVerdict = "no_verdict"
 
 // score sets what a row has beyond its trajectory.
 func (cfg *Config) score(ctx context.Context, j *journal.Journal, row *traj.Scored) error {
 	key := rowKey(&row.Trajectory)
 	var got judged
-	if raw, ok := j.Done(key); ok && json.Unmarshal(raw, &got) == nil {
-		row.Verdict, row.Flags = got.Verdict, got.Flags
-		cfg.Reward.Score(row)
-		return nil
+	if raw, ok := j.Done(key); !ok || json.Unmarshal(raw, &got) != nil {
+		var err error
+		if got, err = cfg.judge(ctx, row); err != nil {
+			return fmt.Errorf("judge row %s: %w", row.ID, err)
+		}
+		raw, err := json.Marshal(got)
+		if err != nil {
+			return fmt.Errorf("judge row %s: %w", row.ID, err)
+		}
+		if err := j.Append(key, raw); err != nil {
+			return err
+		}
 	}
-	var err error
-	if row.Verdict, row.Flags, err = verdict(ctx, cfg.Judge, cfg.Sources, &row.Trajectory); err != nil {
-		return fmt.Errorf("judge row %s: %w", row.ID, err)
+	row.Verdict, row.Flags = got.Verdict, got.Flags
+	delete(row.Extra, noVerdict)
+	if got.None != nil {
+		if row.Extra == nil {
+			row.Extra = map[string]json.RawMessage{}
+		}
+		row.Extra[noVerdict] = got.None
 	}
 	cfg.Reward.Score(row)
-	raw, err := json.Marshal(judged{row.Verdict, row.Flags})
-	if err != nil {
-		return fmt.Errorf("judge row %s: %w", row.ID, err)
+	return nil
+}
+
+// judge asks the judge; that it cannot say is a record as well.
+func (cfg *Config) judge(ctx context.Context, row *traj.Scored) (judged, error) {
+	v, flags, err := verdict(ctx, cfg.Judge, cfg.Sources, &row.Trajectory)
+	got := judged{Verdict: v, Flags: flags}
+	none, ok := errors.AsType[*NoVerdictError](err)
+	if !ok {
+		return got, err
 	}
-	return j.Append(key, raw)
+	slices.Sort(got.Flags)
+	got.None, err = json.Marshal(struct {
+		Judge  string   `json:"judge"`
+		Votes  []string `json:"votes"`
+		Reason string   `json:"reason"`
+	}{cfg.Judge.Name(), none.Votes, none.Reason})
+	return got, err
 }
 
 // rowKey names a row and what is judged of it.
@@ -136,9 +222,15 @@ func (st *Stats) count(row *traj.Scored) {
 	}
 	if row.Verdict == nil {
 		st.NoVerdict++
+		if row.Stop == traj.Failed {
+			st.Failed++
+		}
 		return
 	}
-	st.rewards += *row.Reward
+	if row.Reward != nil {
+		st.rewards += *row.Reward
+		st.rewarded++
+	}
 	switch v := row.Verdict; {
 	case v.Correct:
 		st.Correct++
@@ -154,11 +246,14 @@ func (st *Stats) count(row *traj.Scored) {
 // String is the summary line.
 func (st Stats) String() string {
 	s := fmt.Sprintf("%d rows: %d correct, %d wrong, %d abstained, %d without an answer", st.Rows, st.Correct, st.Wrong, st.Abstained, st.NoneOf)
-	if st.NoVerdict > 0 {
-		s += fmt.Sprintf(", %d failed (no verdict)", st.NoVerdict)
+	if st.Failed > 0 {
+		s += fmt.Sprintf(", %d failed (no verdict)", st.Failed)
 	}
-	if n := st.Rows - st.NoVerdict; n > 0 {
-		s += fmt.Sprintf("; mean reward %.3f", st.rewards/float64(n))
+	if n := st.NoVerdict - st.Failed; n > 0 {
+		s += fmt.Sprintf(", %d without a verdict", n)
+	}
+	if st.rewarded > 0 {
+		s += fmt.Sprintf("; mean reward %.3f", st.rewards/float64(st.rewarded))
 	}
 	var flagged []string
 	for _, f := range slices.Sorted(maps.Keys(st.flags)) {

@@ -2,6 +2,8 @@ package reward
 
 import (
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,17 +138,24 @@ func TestBinary(t *testing.T) {
 
 func TestLoadRefuses(t *testing.T) {
 	for _, tt := range []struct{ name, yaml, want string }{
-		{"an unknown term", "terms: {corect: 1}", `reward f.yaml: terms: "corect": want one of unparsable, `},
-		{"an unknown field", "weights: {correct: 1}", "field weights not found"},
-		{"no terms", "name: x", "terms: want at least one of"},
-		{"not a number", "terms: {correct: .nan}", "correct: NaN: want a number, at most 10000 above or below 0"},
-		{"a number without bounds", "terms: {correct: 1e300}", "correct: 1e+300: want a number, at most 10000 above or below 0"},
+		{"an unknown term", "terms: {corect: 1}", `reward f.yaml:1: terms: "corect": want one of unparsable, `},
+		{"an unknown field", "about: x\nweights: {correct: 1}", `reward f.yaml:2: field "weights": want name, about or terms`},
+		{"no terms", "name: x", "reward f.yaml:1: terms: want at least one of"},
+		{"empty terms", "terms: {}", "reward f.yaml:1: terms: want at least one of"},
+		{"terms are a list", "terms: [correct]", "reward f.yaml:1: terms: want names with values"},
+		{"a weight in words", "terms:\n  correct: much", "reward f.yaml:2: terms: correct: much: want a number, at most 10000 above or below 0"},
+		{"a weight is missing", "terms:\n  correct:\n  wrong: -1", "reward f.yaml:2: terms: correct: nothing: want a number"},
+		{"a term twice", "terms:\n  correct: 1\n  correct: 2", `reward f.yaml:3: terms: "correct" stands twice`},
+		{"not a number", "terms: {correct: .nan}", "correct: .nan: want a number, at most 10000 above or below 0"},
+		{"a number without bounds", "terms: {correct: 1e300}", "correct: 1e300: want a number, at most 10000 above or below 0"},
+		{"no YAML", "terms: {correct: 1", "reward f.yaml:1: not valid YAML: "},
+		{"a list", "- 1", "reward f.yaml:1: want names with values"},
 		{"nothing", "", "reward f.yaml: the file is empty"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Load("f.yaml", strings.NewReader(tt.yaml))
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %v, want one with %q", err, tt.want)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %q, want one line with %q", err, tt.want)
 			}
 		})
 	}
@@ -174,4 +183,97 @@ func TestEveryTermStaysInRange(t *testing.T) {
 	if len(Builtins()) != 2 {
 		t.Errorf("%d rewards load, want 2", len(Builtins()))
 	}
+}
+
+// TestExtrasNeverOutweighCorrectness invents attempts and switches each extra
+// off alone: a correct attempt always earns more than any other.
+func TestExtrasNeverOutweighCorrectness(t *testing.T) {
+	full, err := Builtin(Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := []*Set{full}
+	for _, e := range Extras() {
+		s, err := full.Without(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sets = append(sets, s)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for i, set := range sets {
+		worst, best := math.Inf(1), math.Inf(-1)
+		for range 2000 {
+			row := invent(r)
+			set.Score(row)
+			if OutcomeOf(row) == Correct {
+				worst = min(worst, *row.Reward)
+			} else {
+				best = max(best, *row.Reward)
+			}
+		}
+		if !(worst > best) {
+			t.Errorf("set %d: a correct attempt earns %v, one that is not %v", i, worst, best)
+		}
+	}
+}
+
+func TestWithoutSwitchesOffAlone(t *testing.T) {
+	full, err := Builtin(Default)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, e := range Extras() {
+		set, err := full.Without(e.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved := false
+		for range 400 {
+			row := invent(r)
+			full.Score(row)
+			before := row.RewardTerms
+			set.Score(row)
+			for name, x := range row.RewardTerms {
+				switch off := slices.Contains(e.Terms, name); {
+				case off && x != 0:
+					t.Errorf("without %s: %s still gives %v", e.Name, name, x)
+				case off:
+					moved = moved || before[name] != 0
+				case x != before[name]:
+					t.Errorf("without %s: %s is %v, was %v", e.Name, name, x, before[name])
+				}
+			}
+		}
+		if !moved {
+			t.Errorf("without %s: nothing changed", e.Name)
+		}
+	}
+	if _, err := full.Without("luck"); err == nil || !strings.Contains(err.Error(), "found, read, ids, ") {
+		t.Errorf("error %v, want one that lists the extras", err)
+	}
+}
+
+// invent makes a judged attempt of any kind.
+func invent(r *rand.Rand) *traj.Scored {
+	stops := []traj.StopReason{traj.Answered, traj.Answered, traj.Answered, traj.Abstained, traj.MaxTurns, traj.Length, traj.BadCall}
+	stop := stops[r.IntN(len(stops))]
+	var v traj.Verdict
+	if stop == traj.Answered || stop == traj.Abstained {
+		v.Correct = r.IntN(2) == 0
+		v.Abstained = stop == traj.Abstained
+		v.SourcesCorrect = r.IntN(2) == 0
+	}
+	var calls []traj.Call
+	for i := range r.IntN(4) {
+		tools := []string{"search_emails", "read_email", "guess"}
+		faults := []string{"", "", traj.ErrNoSuchMail, traj.ErrUnparsable, traj.ErrUnknownTool, traj.ErrBadArgs}
+		calls = append(calls, call(i, tools[r.IntN(3)], faults[r.IntN(len(faults))], "g"))
+	}
+	row := play(stop, 1+r.IntN(10), v, []string{"g", "h", "i"}[:r.IntN(4)], calls...)
+	if r.IntN(4) == 0 {
+		row = unanswerable(row)
+	}
+	return row
 }

@@ -3,16 +3,11 @@ package reward
 import (
 	"bytes"
 	"embed"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"math"
 	"slices"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 
 	"agentmill/internal/traj"
 )
@@ -33,13 +28,6 @@ type Set struct {
 type weighted struct {
 	Term
 	weight float64
-}
-
-// file is a Set as it stands in YAML.
-type file struct {
-	Name  string             `yaml:"name"`
-	About string             `yaml:"about"`
-	Terms map[string]float64 `yaml:"terms"`
 }
 
 // Builtins returns the rewards that come with the program, by name.
@@ -72,39 +60,6 @@ func names() []string {
 	return out
 }
 
-// maxWeight keeps sums of terms where other rewards still count beside them.
-const maxWeight = 10_000
-
-// Load reads a reward from YAML. source names it in errors.
-func Load(source string, r io.Reader) (*Set, error) {
-	dec := yaml.NewDecoder(r)
-	dec.KnownFields(true)
-	var f file
-	if err := dec.Decode(&f); err != nil {
-		if errors.Is(err, io.EOF) {
-			err = errors.New("the file is empty")
-		}
-		return nil, fmt.Errorf("reward %s: %w", source, err)
-	}
-	s := &Set{Name: f.Name, About: f.About}
-	if len(f.Terms) == 0 {
-		return nil, fmt.Errorf("reward %s: terms: want at least one of %s", source, strings.Join(termNames(), ", "))
-	}
-	for _, t := range catalogue {
-		if w, ok := f.Terms[t.Name]; ok {
-			s.terms = append(s.terms, weighted{t, w})
-			delete(f.Terms, t.Name)
-			if !(math.Abs(w) <= maxWeight) {
-				return nil, fmt.Errorf("reward %s: terms: %s: %v: want a number, at most %d above or below 0", source, t.Name, w, maxWeight)
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.Terms)) {
-		return nil, fmt.Errorf("reward %s: terms: %q: want one of %s", source, name, strings.Join(termNames(), ", "))
-	}
-	return s, nil
-}
-
 // Weights returns term names and weights, in the order of the catalogue.
 func (s *Set) Weights() (names []string, weights []float64) {
 	for _, t := range s.terms {
@@ -112,6 +67,22 @@ func (s *Set) Weights() (names []string, weights []float64) {
 		weights = append(weights, t.weight)
 	}
 	return names, weights
+}
+
+// Without returns the set with one of the Extras switched off.
+func (s *Set) Without(name string) (*Set, error) {
+	i := slices.IndexFunc(extras, func(e Extra) bool { return e.Name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("term %q: want one of %s", name, strings.Join(extraNames(), ", "))
+	}
+	out := *s
+	out.terms = slices.Clone(s.terms)
+	for k := range out.terms {
+		if slices.Contains(extras[i].Terms, out.terms[k].Name) {
+			out.terms[k].weight = 0
+		}
+	}
+	return &out, nil
 }
 
 // Score sets Reward and RewardTerms of a judged row: each term's share of the

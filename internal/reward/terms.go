@@ -47,6 +47,35 @@ func termNames() []string {
 	return out
 }
 
+// An Extra is what a reward may say beside right and wrong: one or more terms
+// that are switched on and off together.
+type Extra struct {
+	Name, About string
+	Terms       []string
+}
+
+// Extras returns the eight of ART-E.
+func Extras() []Extra { return extras }
+
+var extras = []Extra{
+	{"found", "a right mail was among the hits", []string{"partial_found", "found"}},
+	{"read", "a right mail was read", []string{"partial_read", "read"}},
+	{"ids", "no mail was asked for that does not exist", []string{"partial_ids", "ids"}},
+	{"sources", "the right mails are cited", []string{"correct_sources", "partial_sources", "sources"}},
+	{"few_sources", "few mails are cited", []string{"few_sources"}},
+	{"few_turns", "few turns were needed", []string{"few_turns"}},
+	{"calls", "every call is well formed", []string{"unparsable", "unknown_tool", "bad_arguments", "bad_call"}},
+	{"abstain", "rather no answer than a wrong one", []string{"wrong", "abstained"}},
+}
+
+func extraNames() []string {
+	var out []string
+	for _, e := range extras {
+		out = append(out, e.Name)
+	}
+	return out
+}
+
 // An Outcome is the row of the rubric that an attempt belongs to.
 type Outcome string
 

@@ -157,3 +157,32 @@ func TestPercentile(t *testing.T) {
 		t.Error("no values: want NaN")
 	}
 }
+
+func TestKappa(t *testing.T) {
+	// Two readers of 50 proposals: 20 both yes, 15 both no, 5 and 10 apart.
+	near(t, "50 proposals", Kappa([2][2]int{{15, 10}, {5, 20}}), .4, 1e-12)
+	near(t, "always agree", Kappa([2][2]int{{3, 0}, {0, 4}}), 1, 1e-12)
+	near(t, "as chance", Kappa([2][2]int{{1, 1}, {1, 1}}), 0, 1e-12)
+	near(t, "one says yes to all", Kappa([2][2]int{{0, 0}, {0, 9}}), 0, 0)
+	near(t, "nothing", Kappa([2][2]int{}), 0, 0)
+}
+
+func TestJump(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		series []float64
+		at     int
+		found  bool
+	}{
+		{"a step", []float64{.1, .12, .11, .13, .6, .61, .6}, 4, true},
+		{"a fall", []float64{.7, .72, .71, .73, .74, .2, .22}, 5, true},
+		{"a steady rise", []float64{.1, .2, .3, .4, .5, .6, .7, .8}, 0, false},
+		{"noise", []float64{.5, .55, .48, .52, .47, .53, .5}, 0, false},
+		{"too short", []float64{0, 0, 1}, 0, false},
+		{"level, then a little", []float64{.5, .5, .5, .5, .5, .52}, 0, false},
+	} {
+		if at, size, found := Jump(tt.series, .1); at != tt.at || found != tt.found {
+			t.Errorf("%s: at %d (%.2f), found %v; want %d, %v", tt.name, at, size, found, tt.at, tt.found)
+		}
+	}
+}

@@ -42,7 +42,8 @@ const (
 // A Trajectory is the complete record of one attempt at one question.
 //
 // T1: TokenIDs, Trained and LogProbs have equal length; Trained is true exactly
-// for tokens that the policy sampled; LogProbs is 0 where Trained is false.
+// for tokens that the policy sampled; LogProbs is 0 where Trained is false, and
+// never above 0.
 // T2: what is trained on is what was sampled: nobody re-tokenises Messages.
 // T3: Failure is set if and only if Stop is Failed.
 type Trajectory struct {
@@ -196,11 +197,31 @@ func (c *Call) Bad() bool {
 	return false
 }
 
+// rounding is how far above 0 arithmetic may leave a log-prob of certainty.
+const rounding = 1e-4
+
 // Check returns an error that names the first broken invariant of t, or nil.
 func (t *Trajectory) Check() error {
 	n := len(t.TokenIDs)
 	if n != len(t.Trained) || n != len(t.LogProbs) {
 		return fmt.Errorf("trajectory %s: token_ids has %d entries, trained %d, logprobs %d: want equal lengths", t.ID, n, len(t.Trained), len(t.LogProbs))
+	}
+	for _, list := range []struct {
+		name   string
+		values []float32
+	}{{"logprobs", t.LogProbs}, {"logprobs_full", t.LogProbsFull}} {
+		for i, x := range list.values {
+			if !(x <= rounding) {
+				return fmt.Errorf("trajectory %s: %s[%d] is %g: want the logarithm of a probability, 0 at most", t.ID, list.name, i, x)
+			}
+		}
+	}
+	for i := range t.Messages {
+		switch r := t.Messages[i].Role; r {
+		case chat.System, chat.User, chat.Assistant, chat.ToolRole:
+		default:
+			return fmt.Errorf("trajectory %s: messages[%d].role is %q: want system, user, assistant or tool", t.ID, i, r)
+		}
 	}
 	if (t.Failure != nil) != (t.Stop == Failed) {
 		return fmt.Errorf("trajectory %s: stop is %q and failure is %v: want a failure exactly when stop is \"failed\"", t.ID, t.Stop, t.Failure)
