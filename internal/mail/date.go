@@ -32,10 +32,27 @@ func ParseDate(s string) (t time.Time, warnings []string, ok bool) {
 		return t, nil, true
 	}
 	p := dateParser{}
-	for _, token := range dateTokens(s) {
+	for _, token := range dateTokens(shortZones(s)) {
 		p.take(token)
 	}
 	return p.date()
+}
+
+// zoneNames are zones that are written out, as Windows does.
+var zoneNames = strings.NewReplacer(
+	"Pacific Standard Time", "PST", "Pacific Daylight Time", "PDT", "Mountain Standard Time", "MST", "Mountain Daylight Time", "MDT",
+	"Central Standard Time", "CST", "Central Daylight Time", "CDT", "Eastern Standard Time", "EST", "Eastern Daylight Time", "EDT",
+	"GMT Standard Time", "GMT", "GMT Daylight Time", "BST", "Greenwich Mean Time", "GMT", "Coordinated Universal Time", "UTC",
+	"W. Europe Standard Time", "CET", "W. Europe Daylight Time", "CEST", "Romance Standard Time", "CET", "Romance Daylight Time", "CEST",
+	"Central European Time", "CET", "Central European Summer Time", "CEST", "Central Europe Standard Time", "CET", "Central Europe Daylight Time", "CEST",
+	"Tokyo Standard Time", "JST", "China Standard Time", "+0800", "India Standard Time", "+0530",
+)
+
+func shortZones(s string) string {
+	if !strings.Contains(s, " Time") {
+		return s
+	}
+	return zoneNames.Replace(s)
 }
 
 // plainDate is the fast way for "Wed, 13 Dec 2000 18:41:00 -0800 (PST)", which
@@ -121,6 +138,9 @@ func (p *dateParser) take(token string) {
 	switch {
 	case !p.timeOK && strings.Contains(token, ":"):
 		p.takeTime(token)
+	case !p.timeOK && p.dayOK && p.yearOK && strings.Count(token, ".") == 2: // 10.30.00
+		p.takeTime(strings.ReplaceAll(token, ".", ":"))
+		p.odd = true
 	case p.timeOK && !p.zoneOK && p.takeZone(token):
 	case p.takeMonth(token), p.takeNumber(token), p.takeWhole(token):
 	case strings.EqualFold(token, "pm"):
@@ -163,7 +183,7 @@ func (p *dateParser) takeTime(token string) {
 		}
 		digits, _, _ := strings.Cut(parts[i], ".")
 		n, err := strconv.Atoi(digits)
-		if err != nil || n < 0 || n > 60 {
+		if err != nil || n < 0 || n > 60 || i == 0 && n > 24 {
 			p.odd = true
 			return
 		}
@@ -194,7 +214,10 @@ func (p *dateParser) takeZone(token string) bool {
 	p.zoneOK = true
 	digits := strings.Replace(token[1:], ":", "", 1)
 	n, err := strconv.Atoi(digits)
-	if err != nil || len(digits) != 4 || n%100 > 59 || n > 1500 {
+	if err == nil && n >= 0 && len(digits) <= 2 { // hours alone
+		n, digits, p.odd = 100*n, "hhmm", true
+	}
+	if err != nil || n < 0 || len(digits) != 4 || n%100 > 59 || n > 1500 {
 		p.badZone = true
 		return true
 	}
@@ -225,6 +248,12 @@ func (p *dateParser) takeNumber(token string) bool {
 		return false
 	}
 	switch {
+	case !p.dayOK && !p.timeOK && (len(token) == 9 || len(token) == 10): // seconds since 1970
+		t := time.Unix(int64(n), 0).UTC()
+		p.day, p.month, p.dayOK = t.Day(), t.Month(), true
+		p.setYear(t.Year(), 4)
+		p.hour, p.min, p.sec = t.Clock()
+		p.timeOK, p.zoneOK, p.odd = true, true, true
 	case !p.dayOK && len(token) <= 2 && n >= 1 && n <= 31:
 		p.odd = p.odd || p.month != 0 // "May 4": the month comes second in RFC 5322
 		p.day, p.dayOK = n, true
@@ -258,7 +287,7 @@ func (p *dateParser) takeWhole(token string) bool {
 	switch {
 	case len(parts[0]) == 4: // year first
 		parts[0], parts[2] = parts[2], parts[0]
-	case strings.Contains(token, "/"): // American
+	case strings.Contains(token, "/") && number(parts[0]) <= 12: // American
 		parts[0], parts[1] = parts[1], parts[0]
 	}
 	if !q.takeNumber(parts[0]) || !q.takeMonthNumber(parts[1]) || !q.takeNumber(parts[2]) {
@@ -292,6 +321,7 @@ func (p *dateParser) date() (time.Time, []string, bool) {
 		p.hour = 0
 	}
 	t := time.Date(p.year, p.month, p.day, p.hour, p.min-p.offset, p.sec, 0, time.UTC)
+	p.odd = p.odd || p.day > daysIn(p.month, p.year)
 	return t, p.warnings(), true
 }
 

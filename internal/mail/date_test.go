@@ -33,6 +33,14 @@ func TestParseDate(t *testing.T) {
 		{"half an hour east", "5 Mar 2001 10:00:00 +0530", "2001-03-05T04:30:00Z", nil},
 		{"no time", "5 Mar 2001", "2001-03-05T00:00:00Z", []string{WarnDateOdd, WarnDateNoZone}},
 		{"comment first", "(x) Mon, 5 Mar 2001 (y) 10:00:00 +0000", "2001-03-05T10:00:00Z", nil},
+		{"a zone written out", "Mon, 5 Mar 2001 10:00:00 Pacific Daylight Time", "2001-03-05T17:00:00Z", []string{WarnNamedZone}},
+		{"a zone of hours", "Mon, 5 Mar 2001 10:00:00 -8", "2001-03-05T18:00:00Z", []string{WarnDateOdd}},
+		{"a clock with dots", "Mon, 5 Mar 2001 10.30.00 +0000", "2001-03-05T10:30:00Z", []string{WarnDateOdd}},
+		{"day before month", "25/12/2001 10:12 +0000", "2001-12-25T10:12:00Z", []string{WarnDateOdd}},
+		{"seconds since 1970", "983786400", "2001-03-05T10:00:00Z", []string{WarnDateOdd}},
+		{"a day that is not", "31 Feb 2001 10:00:00 +0000", "2001-03-03T10:00:00Z", []string{WarnDateOdd}},
+		{"an hour that is not", "5 Mar 2001 31:00:00 +0000", "2001-03-05T00:00:00Z", []string{WarnDateOdd, WarnDateNoZone}},
+		{"24 o'clock", "5 Mar 2001 24:00:00 +0000", "2001-03-06T00:00:00Z", nil},
 		{"a weekday that is none", "Foo, 5 Mar 2001 10:00:00 +0000", "2001-03-05T10:00:00Z", []string{WarnDateOdd}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -30,7 +30,7 @@ type Sketch []uint32
 
 // Of returns the sketch of a text. Only its words count: letters and digits,
 // letter case ignored.
-func Of(text string) Sketch { return sketch(words(nil, text)) }
+func Of(text string) Sketch { return sketch(words(text)) }
 
 // sketch is that of a row of hashed words.
 func sketch(words []uint64) Sketch {
@@ -51,9 +51,9 @@ func sketch(words []uint64) Sketch {
 	return slices.Clone(hashes[:min(len(hashes), sketchSize)])
 }
 
-// words appends the hashes of a text's words (FNV-1a). Bytes beyond ASCII count
+// words returns the hashes of a text's words (FNV-1a). Bytes beyond ASCII count
 // as letters.
-func words(list []uint64, text string) []uint64 {
+func words(text string) (list []uint64) {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h, inside := uint64(offset), false
 	for i := range len(text) {
@@ -135,7 +135,7 @@ type Print struct {
 // PrintOf returns the print of a mail. Its own text counts; of a forward without
 // any, the forwarded text does.
 func PrintOf(e *mail.Email) Print {
-	own, quoted := words(nil, Own(e)), words(nil, Quoted(e))
+	own, quoted := words(Own(e)), words(Quoted(e))
 	switch {
 	case len(own) >= longText:
 		return Print{Sketch: sketch(own)}
@@ -145,7 +145,7 @@ func PrintOf(e *mail.Email) Print {
 		return Print{}
 	}
 	frame := uint64(1)
-	for _, w := range slices.Concat(words(nil, mail.Topic(e.Subject)), quoted) {
+	for _, w := range slices.Concat(words(mail.Topic(e.Subject)), quoted) {
 		frame = (frame ^ w) * 0x9e3779b97f4a7c15
 	}
 	return Print{Sketch: sketch(own), Frame: frame | 1}
