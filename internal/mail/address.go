@@ -157,7 +157,9 @@ func cleanAddress(addr string) string {
 		return notesAddress(addr)
 	}
 	addr = strings.ToLower(strings.TrimPrefix(strings.Trim(addr, " \t'\"<>()[],;"), "mailto:"))
-	addr = strings.Join(strings.FieldsFunc(addr, isUnshown), "")
+	if strings.ContainsFunc(addr, isUnshown) {
+		addr = strings.Join(strings.FieldsFunc(addr, isUnshown), "")
+	}
 	if at := strings.IndexByte(addr, '@'); at < 1 || at == len(addr)-1 {
 		return ""
 	}

@@ -17,7 +17,8 @@ const (
 
 // A reader collects the text and the attachments of one message.
 type reader struct {
-	text        strings.Builder
+	first       string          // of the text parts
+	text        strings.Builder // all of them, if there are more
 	attachments []Attachment
 	warn        func(string)
 	limit       *limit
@@ -152,7 +153,7 @@ func (r *reader) alternative(parts [][]byte, depth int) {
 		sub := reader{warn: r.warn, limit: r.limit}
 		sub.entity(h, content, depth+1, plainKind)
 		r.attachments = append(r.attachments, sub.attachments...)
-		text := sub.text.String()
+		text := sub.body()
 		plain := contentType(h.get(kindContentType), plainKind, func(string) {}).kind == plainKind
 		if strings.TrimSpace(text) != "" && (strings.TrimSpace(best) == "" || plain && !bestPlain) {
 			best, bestPlain = text, plain
@@ -228,17 +229,40 @@ func (r *reader) embedded(raw []byte, depth int) {
 	r.entity(h, body, depth+1, plainKind)
 }
 
+// addText adds a text part. Most messages have one, which is not copied.
 func (r *reader) addText(text string) {
-	if r.text.Len() > 0 && text != "" && !strings.HasSuffix(r.text.String(), "\n") {
+	if text == "" {
+		return
+	}
+	if r.first == "" {
+		r.first = text
+		return
+	}
+	if r.text.Len() == 0 {
+		r.text.WriteString(r.first)
+	}
+	if !strings.HasSuffix(r.text.String(), "\n") {
 		r.text.WriteByte('\n')
 	}
 	r.text.WriteString(text)
 }
 
+// body is the text of all parts.
+func (r *reader) body() string {
+	if r.text.Len() == 0 {
+		return r.first
+	}
+	return r.text.String()
+}
+
 // decode undoes a transfer encoding. One that is not the one it says is left as
 // it is.
 func (r *reader) decode(h header, body []byte) []byte {
-	encoding, _, _ := strings.Cut(h.get(kindEncoding), ";")
+	encoding := h.get(kindEncoding)
+	if encoding == "7bit" || encoding == "" {
+		return body
+	}
+	encoding, _, _ = strings.Cut(encoding, ";")
 	switch strings.ToLower(strings.Trim(encoding, " \t\"")) {
 	case "quoted-printable":
 		return decodeQuotedPrintable(body)

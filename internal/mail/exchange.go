@@ -5,6 +5,12 @@ import "strings"
 // DisplayNames splits X-From, X-To and their like, which Exchange's export has,
 // into display names.
 func DisplayNames(s string) (names []string) {
+	if s != "" && strings.IndexByte(s, ',') < 0 && strings.IndexByte(s, '<') < 0 {
+		if s = cleanName(s); s == "" {
+			return nil
+		}
+		return []string{s}
+	}
 	for _, e := range exchangeEntries(s) {
 		if name := cleanName(e.name); name != "" {
 			names = append(names, name)

@@ -116,14 +116,25 @@ func decodeRaw(b []byte, marks []mark, h header) header {
 }
 
 func unfold(s string, folded bool) string {
-	if folded {
-		lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
-		for i, line := range lines {
-			lines[i] = strings.TrimSpace(line)
-		}
-		s = strings.Join(lines, " ")
+	if !folded {
+		return strings.TrimSpace(s)
 	}
-	return strings.TrimSpace(s)
+	var b strings.Builder
+	b.Grow(len(s))
+	for s != "" {
+		i := strings.IndexAny(s, "\r\n")
+		if i < 0 {
+			i = len(s) - 1
+		}
+		if line := strings.TrimSpace(s[:i+1]); line != "" {
+			if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			b.WriteString(line)
+		}
+		s = s[i+1:]
+	}
+	return b.String()
 }
 
 func skipBlankLines(raw []byte) []byte {

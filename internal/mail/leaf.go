@@ -13,7 +13,7 @@ func (r *reader) leafText(h header, m media, body []byte) string {
 		return r.htmlPart(m, decoded)
 	}
 	decoded = unixLines(decoded)
-	if !hasFold([]byte(h.get(kindEncoding)), "quoted-printable") {
+	if !isQuotedPrintable(h.get(kindEncoding)) {
 		decoded = r.repair(decoded)
 	}
 	text := r.toUTF8(decoded, m.get("charset"))
@@ -25,6 +25,11 @@ func (r *reader) leafText(h header, m media, body []byte) string {
 		text = r.cutAttachments(text)
 	}
 	return text
+}
+
+func isQuotedPrintable(encoding string) bool {
+	const name = "quoted-printable"
+	return len(encoding) >= len(name) && strings.EqualFold(encoding[:len(name)], name)
 }
 
 // repair undoes an encoding that lost its label.

@@ -259,7 +259,7 @@ func splitLabels(s string) (labels []string) {
 func (m *Message) readBody(h header, body []byte) {
 	r := reader{warn: m.warn, limit: &limit{parts: maxParts, bytes: maxWork*len(body) + freeWork}}
 	r.entity(h, bytes.TrimPrefix(body, []byte("\ufeff")), 0, plainKind)
-	m.Body = r.text.String()
+	m.Body = r.body()
 	m.Attachments = r.attachments
 	m.Quoted = quotedSpans(m.Body, senderWords(m))
 	if len(m.Attachments) > 0 && strings.TrimSpace(m.Body) == "" {

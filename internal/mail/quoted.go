@@ -64,8 +64,11 @@ func extend(spans []Span, start, end int) []Span {
 }
 
 func isQuoteLine(line string) bool {
-	line = strings.TrimLeft(line, " ")
-	return line != "" && line[0] == '>'
+	i := 0
+	for i < len(line) && line[i] == ' ' {
+		i++
+	}
+	return i < len(line) && line[i] == '>'
 }
 
 // A quoter walks through the lines of a body.
@@ -96,21 +99,45 @@ func firstLine(s string) string {
 }
 
 // isHistory reports whether everything from the line on is an earlier message.
-// The expressions are slow, so the cheap signs come first.
+// The expressions are slow, so the cheap signs at both ends of a line come first.
 func (q *quoter) isHistory(line string) bool {
-	text := strings.TrimRight(line, " \t\n")
-	if len(text) < 3 {
+	text := trimEnd(line)
+	first := skipMarks(text)
+	if len(text)-first < 3 {
 		return false
 	}
+	switch c := text[first]; {
+	case c == '-':
+		return text[first+1] == '-' && separatorLine.MatchString(text) && count(q.below(line), confirmLines, isField) >= 1
+	case c == 'F' || c == 'f':
+		if isFrom(text) {
+			return count(q.below(line), 5, isField) >= 3
+		}
+	}
 	switch last := text[len(text)-1]; {
-	case last == '-' || strings.Contains(text, "---"):
-		return separatorLine.MatchString(text) && count(q.below(line), confirmLines, isField) >= 1
-	case last == ':' && (strings.Contains(text, "wr") || strings.Contains(text, "cri") || strings.Contains(text, "schrieb")):
+	case last == ':':
 		return wroteLine.MatchString(text) && quoteFollows(q.below(line))
-	case last == 'M' && strings.IndexByte(text, '/') >= 0, last >= '0' && last <= '9' && strings.Contains(text, "on "):
+	case last == 'M' && strings.IndexByte(text, '/') >= 0, last >= '0' && last <= '9' && strings.IndexByte(text[max(0, len(text)-5):], '/') >= 0:
 		return q.isNotesDate(text, line) && count(q.below(line), toLines, isTo) >= 1 && count(q.below(line), subjectLines, isSubject) >= 1
 	}
-	return isFrom(text) && count(q.below(line), 5, isField) >= 3
+	return false
+}
+
+func trimEnd(line string) string {
+	n := len(line)
+	for n > 0 && (line[n-1] == '\n' || line[n-1] == ' ' || line[n-1] == '\t') {
+		n--
+	}
+	return line[:n]
+}
+
+// skipMarks is where a line begins behind blanks and the marks of quotation and
+// of bold type.
+func skipMarks(line string) (i int) {
+	for i < len(line) && (line[i] == ' ' || line[i] == '>' || line[i] == '\t' || line[i] == '*') {
+		i++
+	}
+	return i
 }
 
 func (q *quoter) isNotesDate(text, line string) bool {
@@ -182,12 +209,15 @@ func isField(line string) bool {
 // fieldName is the name, in lower case, of a header line that stands in a text,
 // maybe behind marks of quotation or of bold type.
 func fieldName(line string) string {
-	line = strings.TrimLeft(line, "> \t*")
+	line = line[skipMarks(line):]
 	name, _, found := strings.Cut(line[:min(len(line), len("subject:*"))], ":")
 	if !found || len(name) < 2 {
 		return ""
 	}
-	return strings.ToLower(strings.TrimRight(name, "*"))
+	if name[len(name)-1] == '*' {
+		name = strings.TrimRight(name, "*")
+	}
+	return strings.ToLower(name)
 }
 
 func isTo(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " \t"), "To:") }
