@@ -51,7 +51,7 @@ var onlyIn = map[string][]string{
 	"github.com/urfave/cli/v2":          {"internal/cli", "internal/catalog", "cmd/ingest", "cmd/synthq", "cmd/filterq", "cmd/rollout", "cmd/judge", "cmd/train", "cmd/eval", "tools/samplemail", "tools/tinymodel"},
 	"github.com/parquet-go/parquet-go":  {"internal/dataset"},
 	"github.com/sashabaranov/go-openai": {"internal/openai"},
-	"modernc.org/sqlite":                {"internal/mailstore"},
+	"modernc.org/sqlite":                {"internal/mailstore", "bench/ingest"},
 	"gorgonia.org/cu":                   {"internal/device/cuda"},
 	"math/rand":                         {},
 }
