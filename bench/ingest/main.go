@@ -13,6 +13,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -31,7 +32,7 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	modes := map[string]func(context.Context, *flag.FlagSet, []string) error{"search": runSearch, "make": runMake, "whole": runWhole}
 	if len(args) == 0 || modes[args[0]] == nil {
-		return fmt.Errorf("want search, make or whole")
+		return errors.New("want search, make or whole")
 	}
 	return modes[args[0]](ctx, flag.NewFlagSet(args[0], flag.ExitOnError), args[1:])
 }

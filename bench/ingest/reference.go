@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strings"
 	"time"
 
@@ -55,10 +54,12 @@ func buildReference(ctx context.Context, path string, emails []*mail.Email) (*re
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = mails.Close() }()
 	recipients, err := tx.PrepareContext(ctx, `INSERT INTO recipients VALUES (?,?,?)`)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = recipients.Close() }()
 	for i, e := range emails {
 		if _, err := mails.ExecContext(ctx, i, e.MessageID, e.Subject, e.From, e.Date.Format(time.DateTime), e.Body, e.Source); err != nil {
 			return nil, err
@@ -93,12 +94,13 @@ func (r *reference) search(ctx context.Context, words []string, after, before ti
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var id, snippet string
 		if err := rows.Scan(&id, &snippet); err != nil {
-			return nil, errors.Join(err, rows.Close())
+			return nil, err
 		}
 		ids = append(ids, id)
 	}
-	return ids, errors.Join(rows.Err(), rows.Close())
+	return ids, rows.Err()
 }

@@ -95,13 +95,13 @@ func makeQueries(ctx context.Context, inbox []*mail.Email, path string, n int) (
 	for len(queries) < n {
 		e := inbox[rnd.IntN(len(inbox))]
 		words := keyword.Content(e.Subject + " " + e.Body)
-		any := keyword.Content(questions[rnd.IntN(len(questions))].Question)
-		if len(words) < 10 || e.Date.IsZero() || len(any) < 5 || len(any) > 9 {
+		own := keyword.Content(questions[rnd.IntN(len(questions))].Question)
+		if len(words) < 10 || e.Date.IsZero() || len(own) < 5 || len(own) > 9 {
 			continue
 		}
 		rnd.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
 		after := e.Date.AddDate(0, 0, -rnd.IntN(240)).Truncate(24 * time.Hour)
-		queries = append(queries, query{words: words[:3], any: any, after: after, before: after.AddDate(0, 0, 240)})
+		queries = append(queries, query{words: words[:3], any: own, after: after, before: after.AddDate(0, 0, 240)})
 	}
 	return queries, nil
 }

@@ -37,11 +37,13 @@ examples, after make demo:
   bin/ingest runs/demo/mail.tar.gz | head -1
   bin/ingest runs/demo/mail.tar.gz --match crane-v --match patel-d --index runs/two.db --out runs/two.parquet --stats
 and of other mail:
-  bin/ingest ~/Maildir --index runs/mine.db --out runs/mine.parquet --stats`,
+  bin/ingest ~/Maildir --index runs/mine.db --out runs/mine.parquet --stats
+  bin/ingest ~/Maildir --index runs/mine.db --append --out runs/mine-new.parquet    # every night: what came since`,
 		Flags: []ufcli.Flag{
 			&ufcli.StringSliceFlag{Name: "in", Usage: "read mail from `FILE` or folder (as an argument; repeatable)", Destination: &in},
 			&ufcli.StringFlag{Name: "out", Usage: "write records to `FILE` (.parquet, .jsonl, .jsonl.gz, .jsonl.zst); JSON lines on standard output without", Destination: &cfg.Out},
 			&ufcli.StringFlag{Name: "index", Usage: "write the database that an agent searches to `FILE`", Destination: &cfg.Index},
+			&ufcli.BoolFlag{Name: "append", Usage: "add mail to the database that is there, and write only records that it lacked", Destination: &cfg.Append},
 			&ufcli.StringSliceFlag{Name: "match", Usage: "read only mailboxes whose folder (crane-v) matches `GLOB`; repeatable", Destination: &match},
 			&ufcli.StringFlag{Name: "owners", Usage: "`FILE` with the owner of each mailbox, lines of NAME<tab>ADDRESS; found from the headers without", Destination: &cfg.Owners},
 			&ufcli.StringFlag{Name: "source", Value: "auto", Usage: "what the files hold, `KIND` auto (told from their content), tar, zip, maildir, eml, mbox, mboxrd, mboxo, mboxcl, mboxcl2, csv, parquet or jsonl", Destination: &kind},

@@ -35,6 +35,7 @@ type Config struct {
 	Owners     string          // file of owners, name<TAB>address; may be empty
 	Out        string          // file of records; "" or "-": JSON lines on standard output
 	Index      string          // database to write; may be empty
+	Append     bool            // add to the database that is there; write only the records that it lacked
 	Stem       bool            // index Porter stems
 	Shard      seed.Shard      // of the owners
 	MaxMessage int64           // longer messages are cut; 0 is mailsource.DefaultMaxMessage
@@ -59,15 +60,23 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	}
 	s := &stage{cfg: cfg, spool: newSpool(cfg.spoolDir())}
 	defer s.spool.close()
+	if s.base, err = openBase(ctx, &cfg); err != nil {
+		return Stats{}, err
+	}
+	defer s.base.close()
 	defer s.abort()
 	if err := s.read(ctx); err != nil {
+		return s.stats, err
+	}
+	if err := s.base.name(s.spool, named); err != nil {
 		return s.stats, err
 	}
 	owners, err := identify(s.spool, named)
 	if err != nil {
 		return s.stats, err
 	}
-	if owners = s.chosen(owners); len(owners) == 0 {
+	// A night without mail is no mistake.
+	if owners = s.chosen(owners); len(owners) == 0 && (s.base == nil || len(s.skipped) > 0) {
 		return s.stats, s.noMail()
 	}
 	return s.stats, s.write(ctx, owners)
@@ -77,6 +86,9 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 func (cfg *Config) Check() error {
 	if cfg.Index == "-" {
 		return errors.New("--index -: a database cannot be written to standard output; name a file")
+	}
+	if cfg.Append && cfg.Index == "" {
+		return errors.New("--append: --index is missing, which names the database to add to")
 	}
 	if cfg.MaxErrors < 0 {
 		return fmt.Errorf("--max-errors %d: want 0 or more", cfg.MaxErrors)
@@ -111,6 +123,7 @@ type stage struct {
 	cfg     Config
 	stats   Stats
 	spool   *spool
+	base    *base          // what is added to; nil without
 	skipped []string       // names of mailboxes that were not chosen
 	warned  map[string]int // by kind
 	rejects *atomicfile.File

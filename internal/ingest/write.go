@@ -13,10 +13,12 @@ import (
 	"agentmill/internal/mailstore"
 )
 
-// A batch is the records of one owner in the order of their rows.
+// A batch is the records of one owner in the order of their rows, and copies of
+// mails that the database has.
 type batch struct {
 	mailbox mailstore.Mailbox
 	emails  []*mail.Email
+	repeats []repeat
 }
 
 // write makes the records of one owner after the other, and writes each batch
@@ -53,14 +55,14 @@ func (s *stage) batches(ctx context.Context, owners []owner, to ...chan batch) e
 		defer close(ch)
 	}
 	for _, o := range owners {
-		emails, err := s.finish(o)
+		b, err := s.finish(ctx, o)
 		if err != nil {
 			return err
 		}
-		s.stats.add(o.Mailbox, emails)
+		s.stats.add(o.Mailbox, b.emails)
 		for _, ch := range to {
 			select {
-			case ch <- batch{o.Mailbox, emails}:
+			case ch <- b:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -79,23 +81,27 @@ func each(ctx context.Context, from chan batch, do func(batch) error) error {
 }
 
 // finish gives the mails of an owner their copies, threads and order.
-func (s *stage) finish(o owner) (emails []*mail.Email, err error) {
+func (s *stage) finish(ctx context.Context, o owner) (b batch, err error) {
 	box := newMailbox()
 	for _, name := range o.boxes {
 		for m, err := range s.spool.mails(name) {
 			if err != nil {
-				return nil, err
+				return b, err
 			}
 			box.add(&m.Email, copyKey(m.Key))
 		}
 	}
-	emails = box.emails(o.Owner)
-	slices.SortFunc(emails, func(a, b *mail.Email) int {
-		return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.MessageID, b.MessageID), cmp.Compare(a.Source, b.Source))
-	})
-	thread(emails, o.addresses())
-	linkNear(emails)
-	return emails, nil
+	b.mailbox = s.base.unclaimed(o.Mailbox)
+	if b.emails, b.repeats, err = s.base.sort(ctx, o.Owner, box.emails(o.Owner)); err != nil {
+		return b, err
+	}
+	slices.SortFunc(b.emails, byDate)
+	old, err := s.base.around(ctx, o.Owner, b.emails)
+	if err != nil {
+		return b, err
+	}
+	continued(old, b.emails, o.addresses())
+	return b, nil
 }
 
 func writeRecords(ctx context.Context, out *dataset.Writer[mail.Email], b batch) error {
@@ -114,6 +120,9 @@ func (s *stage) createIndex(ctx context.Context) (index, error) {
 	if s.cfg.Index == "" {
 		return index{}, nil
 	}
+	if s.base != nil {
+		return index{s.base.builder}, nil
+	}
 	b, err := mailstore.Create(ctx, s.cfg.Index, s.cfg.Stem)
 	return index{b}, err
 }
@@ -121,6 +130,11 @@ func (s *stage) createIndex(ctx context.Context) (index, error) {
 func (x index) add(ctx context.Context, b batch) error {
 	if x.Builder == nil {
 		return nil
+	}
+	for _, r := range b.repeats {
+		if _, err := x.AddCopies(ctx, r.row, r.copies); err != nil {
+			return err
+		}
 	}
 	return x.Add(ctx, b.mailbox, b.emails)
 }

@@ -91,6 +91,7 @@ type Builder struct {
 	stmts     map[string]*sql.Stmt
 
 	lastAddress int64 // highest address_id
+	changed     bool  // something was written
 }
 
 // Create begins a database that appears at path on Commit.
@@ -152,12 +153,12 @@ func (b *Builder) Add(ctx context.Context, box Mailbox, emails []*mail.Email) er
 func (b *Builder) add(ctx context.Context, box Mailbox, emails []*mail.Email) error {
 	sorted := slices.Clone(emails)
 	slices.SortStableFunc(sorted, byDate)
-	first := b.rows + 1
 	id, known := b.known[strings.ToLower(box.Owner)]
 	if !known {
 		b.owners++
 		id = b.owners
 	}
+	first := b.rows + 1
 	for _, e := range sorted {
 		b.rows++
 		if err := b.insert(ctx, id, known, e); err != nil {
@@ -333,6 +334,7 @@ func (b *Builder) optimize(ctx context.Context, owner int64) error {
 }
 
 func (b *Builder) exec(ctx context.Context, query string, args ...any) error {
+	b.changed = true
 	stmt, ok := b.stmts[query]
 	if !ok {
 		var err error
@@ -345,7 +347,8 @@ func (b *Builder) exec(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// Commit finishes the file and gives it its name.
+// Commit finishes the file and gives it its name. A database to which Extend
+// added nothing stays as it is.
 func (b *Builder) Commit(ctx context.Context) error {
 	if err := b.commit(ctx); err != nil {
 		return fmt.Errorf("write inbox index %s: %w", b.path, err)
@@ -355,6 +358,9 @@ func (b *Builder) Commit(ctx context.Context) error {
 
 func (b *Builder) commit(ctx context.Context) error {
 	defer b.Abort()
+	if b.old != nil && !b.changed {
+		return nil
+	}
 	if err := b.tx.Commit(); err != nil {
 		return err
 	}

@@ -96,7 +96,10 @@ func (b *Builder) readState(ctx context.Context) error {
 
 // extend finishes the adding of the rows from first on to a mailbox.
 func (b *Builder) extend(ctx context.Context, owner int64, box Mailbox, first int64) error {
-	if err := errors.Join(b.insertAliases(ctx, owner, box), b.indexText(ctx, owner, first)); err != nil {
+	if err := b.insertAliases(ctx, owner, box); err != nil || b.rows < first {
+		return err
+	}
+	if err := b.indexText(ctx, owner, first); err != nil {
 		return err
 	}
 	dates, err := b.believable(ctx, owner)

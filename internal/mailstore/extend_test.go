@@ -244,6 +244,9 @@ func TestExtendOfReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Abort()
+	if err := b.Add(t.Context(), mailstore.Mailbox{Owner: ana}, batch(1, 1)); err != nil {
+		t.Fatal(err)
+	}
 	if err := mailstore.Build(t.Context(), path, sample()[:2], mailstore.Options{}); err != nil {
 		t.Fatal(err)
 	}
