@@ -12,27 +12,36 @@ const (
 	maxWords    = 64 // of one keyword
 )
 
-// match writes an FTS5 expression that finds keywords as they stand. Each is a
-// quoted string, so no character of it is syntax; one of several words is a
-// phrase. Keywords without a letter or digit, and repeated ones, are dropped; of
-// a keyword of more than maxWords words those count that come first. ok is false if nothing is left.
-func match(keywords []string, mode Mode) (expr string, ok bool) {
-	var quoted []string
+// wanted is what to look for: keywords without those that have no letter or
+// digit, and repeated ones; of a keyword of more than maxWords words those that
+// come first.
+func wanted(keywords []string) (list []string) {
 	seen := map[string]bool{}
 	for _, k := range keywords {
 		k = firstWords(clean(k))
 		folded := strings.ToLower(k)
-		if !strings.ContainsFunc(k, isWord) || seen[folded] || len(quoted) == maxKeywords {
+		if !strings.ContainsFunc(k, isWord) || seen[folded] || len(list) == maxKeywords {
 			continue
 		}
 		seen[folded] = true
+		list = append(list, k)
+	}
+	return list
+}
+
+// match writes an FTS5 expression that finds keywords as they stand. Each is a
+// quoted string, so no character of it is syntax; one of several words is a
+// phrase.
+func match(keywords []string, mode Mode) string {
+	quoted := make([]string, 0, len(keywords))
+	for _, k := range keywords {
 		quoted = append(quoted, `"`+strings.ReplaceAll(k, `"`, `""`)+`"`)
 	}
 	join := " OR "
 	if mode == All {
 		join = " AND "
 	}
-	return strings.Join(quoted, join), len(quoted) > 0
+	return strings.Join(quoted, join)
 }
 
 // clean makes valid UTF-8 without control characters: SQLite would end the

@@ -74,8 +74,8 @@ func (s *Store) Search(ctx context.Context, q Query) (Hits, error) {
 	if q.Mode != Any && q.Mode != All && q.Mode != "" {
 		return Hits{}, fmt.Errorf("search rule %q: want any or all", q.Mode)
 	}
-	expr, ok := match(q.Keywords, q.Mode)
-	if !ok {
+	keywords := wanted(q.Keywords)
+	if len(keywords) == 0 {
 		return Hits{}, ErrNoKeywords
 	}
 	span, err := s.span(ctx, b, q.After, q.Before)
@@ -86,7 +86,7 @@ func (s *Store) Search(ctx context.Context, q Query) (Hits, error) {
 	if err != nil {
 		return Hits{}, err
 	}
-	hits, err := s.find(ctx, b, search{expr, span, keep, q})
+	hits, err := s.find(ctx, b, search{keywords, match(keywords, q.Mode), span, keep, q})
 	if err != nil {
 		return Hits{}, fmt.Errorf("search %s in %s: %w", b.Owner, s.path, err)
 	}
@@ -96,7 +96,8 @@ func (s *Store) Search(ctx context.Context, q Query) (Hits, error) {
 // A search is a query made ready: dates as rows (S3), and addresses as a test
 // of a row, nil if none was asked for.
 type search struct {
-	expr string
+	keywords []string
+	expr     string
 	span
 	keep func(row int64) bool
 	Query
@@ -180,13 +181,27 @@ func ceilSecond(t time.Time) int64 {
 
 // find runs a search in two steps: rows first, then what is shown of the few
 // that remain. A snippet of every match would cost more than the search.
-func (s *Store) find(ctx context.Context, b *box, q search) (Hits, error) {
-	found, h, err := s.findRows(ctx, b, q)
+func (s *Store) find(ctx context.Context, b *box, q search) (h Hits, err error) {
+	most := DefaultMax
+	if q.Max > 0 {
+		most = q.Max
+	}
+	list, plain := s.phrases(q.keywords)
+	var found []int64
+	var places []*postings
+	if plain {
+		found, h.Total, places, err = s.answer(ctx, b, q, list, most)
+	} else {
+		found, h.Total, err = s.ask(ctx, b, q, most)
+	}
 	if err != nil {
 		return Hits{}, err
 	}
+	if h.Total > TotalCap {
+		h.Total, h.More = TotalCap, true
+	}
 	for _, row := range found {
-		hit, err := s.show(ctx, b, q, row)
+		hit, err := s.show(ctx, b, q, row, list, places)
 		if err != nil {
 			return Hits{}, err
 		}
@@ -195,27 +210,18 @@ func (s *Store) find(ctx context.Context, b *box, q search) (Hits, error) {
 	return h, nil
 }
 
-// findRows returns the rows of the hits in order, and their total.
-func (s *Store) findRows(ctx context.Context, b *box, q search) (found []int64, h Hits, err error) {
-	most := DefaultMax
-	if q.Max > 0 {
-		most = q.Max
-	}
+// ask finds through SQL the rows of the hits in order, and their total.
+func (s *Store) ask(ctx context.Context, b *box, q search, most int) (found []int64, total int, err error) {
 	switch {
 	case len(q.added.rows) == 0 && q.first > q.last:
-		return nil, h, nil
+		return nil, 0, nil
 	case len(q.added.rows) == 0:
-		found, h.Total, err = s.matches(ctx, b, q, q.first, q.last, q.keep, most)
+		return s.matches(ctx, b, q, q.first, q.last, q.keep, most)
 	case q.Mode == All:
-		found, h.Total, err = s.newestFirst(ctx, b, q, most)
-	default:
-		in := func(row int64) bool { return q.has(row) && (q.keep == nil || q.keep(row)) }
-		found, h.Total, err = s.matches(ctx, b, q, b.first, math.MaxInt64, in, most)
+		return s.newestFirst(ctx, b, q, most)
 	}
-	if h.Total > TotalCap {
-		h.Total, h.More = TotalCap, true
-	}
-	return found, h, err
+	in := func(row int64) bool { return q.has(row) && (q.keep == nil || q.keep(row)) }
+	return s.matches(ctx, b, q, b.first, math.MaxInt64, in, most)
 }
 
 // matches returns the first most rows from first to last that match and pass
@@ -261,27 +267,39 @@ func (s *Store) matches(ctx context.Context, b *box, q search, first, last int64
 // newestFirst merges the matches among the rows that a mailbox was built with,
 // which are in order, with those among the rows that were added.
 func (s *Store) newestFirst(ctx context.Context, b *box, q search, most int) (found []int64, total int, err error) {
-	found, total, err = s.matches(ctx, b, q, q.first, q.last, q.keep, most)
+	built, total, err := s.matches(ctx, b, q, q.first, q.last, q.keep, most)
 	if err != nil {
 		return nil, 0, err
 	}
-	dates := map[int64]int64{}
-	for _, row := range found {
-		if dates[row], err = s.date(ctx, row); err != nil {
-			return nil, 0, err
-		}
-	}
-	keep := func(row int64) bool {
-		ok := q.has(row) && (q.keep == nil || q.keep(row))
-		if ok {
-			dates[row] = q.date(row)
-		}
-		return ok
-	}
+	keep := func(row int64) bool { return q.has(row) && (q.keep == nil || q.keep(row)) }
 	added, more, err := s.matches(ctx, b, q, b.last+1, math.MaxInt64, keep, math.MaxInt)
-	found = append(found, added...)
-	slices.SortFunc(found, func(x, y int64) int { return cmp.Or(cmp.Compare(dates[y], dates[x]), cmp.Compare(y, x)) })
-	return found[:min(most, len(found))], total + more, err
+	if err != nil {
+		return nil, 0, err
+	}
+	found, err = s.merge(ctx, q, built, added, most)
+	return found, total + more, err
+}
+
+// merge puts rows that a mailbox was built with, newest first, and rows that
+// were added in one order.
+func (s *Store) merge(ctx context.Context, q search, built, added []int64, most int) ([]int64, error) {
+	if len(added) == 0 {
+		return built[:min(most, len(built))], nil
+	}
+	dates := map[int64]int64{}
+	for _, row := range built {
+		date, err := s.date(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		dates[row] = date
+	}
+	for _, row := range added {
+		dates[row] = q.date(row)
+	}
+	all := append(slices.Clone(built), added...)
+	slices.SortFunc(all, func(x, y int64) int { return cmp.Or(cmp.Compare(dates[y], dates[x]), cmp.Compare(y, x)) })
+	return all[:min(most, len(all))], nil
 }
 
 // date is that of a row, undated without one.
@@ -296,25 +314,63 @@ func (s *Store) date(ctx context.Context, row int64) (date int64, err error) {
 // errEnough ends the reading of rows early.
 var errEnough = errors.New("enough")
 
-func (s *Store) show(ctx context.Context, b *box, q search, row int64) (Hit, error) {
-	fts := ftsTable(b.id)
-	stmt, err := s.prepare(ctx, fmt.Sprintf(`SELECT m.row, m.message_id, m.date, m.micros, m.sender, m.subject, snippet(%s, 1, ?, ?, '…', %d)
-		FROM %s f JOIN mails m ON m.row = f.rowid WHERE %s MATCH ? AND f.rowid = ?`, fts, snippetTokens, fts, fts))
+// show is what is told of a hit. places are those of the phrases in list, none
+// if SQL found the hit.
+func (s *Store) show(ctx context.Context, b *box, q search, row int64, list []phrase, places []*postings) (Hit, error) {
+	stmt, err := s.prepare(ctx, `SELECT message_id, date, micros, sender, subject, body FROM mails WHERE row = ?`)
 	if err != nil {
 		return Hit{}, err
 	}
 	var (
-		h       Hit
+		h       = Hit{Row: row}
 		seconds sql.NullInt64
 		micros  int64
+		body    string
 	)
-	if err := stmt.QueryRowContext(ctx, q.Marks[0], q.Marks[1], q.expr, row).Scan(&h.Row, &h.MessageID, &seconds, &micros, &h.From, &h.Subject, &h.Snippet); err != nil {
+	if err := stmt.QueryRowContext(ctx, row).Scan(&h.MessageID, &seconds, &micros, &h.From, &h.Subject, &body); err != nil {
 		return Hit{}, err
 	}
 	if seconds.Valid {
 		h.Date = time.Unix(seconds.Int64, micros*1000).UTC()
 	}
+	if places != nil && isASCII(body) {
+		h.Snippet = snippet(body, instances(row, list, places), q.Marks)
+	} else if h.Snippet, err = s.snippet(ctx, b, q, row); err != nil {
+		return Hit{}, err
+	}
 	h.Subject = strings.Join(strings.Fields(h.Subject), " ")
 	h.Snippet = strings.Join(strings.Fields(h.Snippet), " ")
 	return h, nil
+}
+
+// bodyColumn is that of the full-text tables.
+const bodyColumn = 1
+
+// instances are where the body of a mail has the phrases, in order.
+func instances(row int64, list []phrase, places []*postings) (all []instance) {
+	var here []place
+	for i, p := range places {
+		at, ok := slices.BinarySearch(p.rows, row)
+		if !ok {
+			continue
+		}
+		here = unpack(here[:0], p.places(at))
+		for _, x := range here {
+			if x.column == bodyColumn {
+				all = append(all, instance{i, x.token, len(list[i])})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b instance) int { return a.token - b.token })
+	return all
+}
+
+// snippet asks FTS5 for it.
+func (s *Store) snippet(ctx context.Context, b *box, q search, row int64) (text string, err error) {
+	fts := ftsTable(b.id)
+	stmt, err := s.prepare(ctx, fmt.Sprintf(`SELECT snippet(%s, %d, ?, ?, '%s', %d) FROM %s WHERE %[1]s MATCH ? AND rowid = ?`, fts, bodyColumn, ellipsis, snippetTokens, fts))
+	if err != nil {
+		return "", err
+	}
+	return text, stmt.QueryRowContext(ctx, q.Marks[0], q.Marks[1], q.expr, row).Scan(&text)
 }

@@ -64,6 +64,7 @@ type Store struct {
 	stmts   map[string]*sql.Stmt
 	rosters map[int64]*roster // by owner_id
 	added   map[int64]*late   // by owner_id
+	indexes map[int64]*ftsIndex
 }
 
 // A box is a row of table owners.
@@ -82,7 +83,7 @@ const idleConns = 64
 
 // Open opens the database at path for reading.
 func Open(path string) (*Store, error) {
-	s := &Store{path: path, aliases: map[string]int{}, stmts: map[string]*sql.Stmt{}, rosters: map[int64]*roster{}, added: map[int64]*late{}}
+	s := &Store{path: path, aliases: map[string]int{}, stmts: map[string]*sql.Stmt{}, rosters: map[int64]*roster{}, added: map[int64]*late{}, indexes: map[int64]*ftsIndex{}}
 	if err := s.open(context.Background()); err != nil {
 		return nil, errors.Join(fmt.Errorf("open inbox index %s: %w", path, err), s.Close())
 	}
@@ -385,7 +386,7 @@ func (s *Store) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	if stmt, ok := s.stmts[query]; ok {
 		return stmt, nil
 	}
-	stmt, err := s.db.PrepareContext(ctx, query)
+	stmt, err := s.db.PrepareContext(ctx, query) //nolint:gosec // all queries are written here
 	if err == nil {
 		s.stmts[query] = stmt
 	}
