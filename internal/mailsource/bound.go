@@ -16,11 +16,14 @@ var errBomb = errors.New("expands to more than 200 times its size: it is not rea
 
 // A budget counts what one file given by the user takes and what becomes of it,
 // over all archives within it.
-type budget struct{ in, out int64 }
+type budget struct {
+	in, out int64
+	free    int64
+}
 
 func (b *budget) take(n int) error {
 	b.out += int64(n)
-	if b.out > freeExpansion && b.out/maxExpansion > b.in {
+	if b.out > b.free && b.out/maxExpansion > b.in {
 		return errBomb
 	}
 	return nil

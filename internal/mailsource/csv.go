@@ -30,7 +30,7 @@ func (s *Source) csv(f file, br *bufio.Reader) error {
 		}
 		e := &Entry{Where: numbered(f.where, line), err: errFields, Mailbox: f.box()}
 		if max(fileColumn, messageColumn) < len(row) {
-			e.Source = string(row[fileColumn].text)
+			e.Source = valid(string(row[fileColumn].text))
 			e.raw, e.cut, e.err = row[messageColumn].text, row[messageColumn].cut, nil
 			e.Mailbox, e.folder = place(e.Source, f.fallback)
 		}

@@ -42,6 +42,7 @@ type Options struct {
 type Source struct {
 	opt   Options
 	names map[string]string // path → name of the mailbox of files that lie in no folder
+	free  int64             // bytes that a file may always become
 	yield func(*Entry) bool
 	err   error
 }
@@ -54,8 +55,11 @@ func New(opt Options) *Source {
 	if opt.MaxMessage <= 0 {
 		opt.MaxMessage = DefaultMaxMessage
 	}
-	return &Source{opt: opt, names: mailboxNames(opt.Paths)}
+	return &Source{opt: opt, names: mailboxNames(opt.Paths), free: freeExpansion}
 }
+
+// budget is that of one file given by the user.
+func (s *Source) budget() *budget { return &budget{free: s.free} }
 
 // errStopped ends the reading when the consumer wants no more.
 var errStopped = errors.New("stopped")
@@ -83,7 +87,7 @@ func (s *Source) path(p string) error {
 		if s.opt.Stdin == nil {
 			return errors.New("there is no standard input")
 		}
-		return s.open(file{where: "standard input", source: "stdin", fallback: "stdin", budget: &budget{}}, s.opt.Stdin)
+		return s.open(file{where: "standard input", source: "stdin", fallback: "stdin", budget: s.budget()}, s.opt.Stdin)
 	}
 	info, err := os.Stat(p)
 	if err != nil {
@@ -97,7 +101,7 @@ func (s *Source) path(p string) error {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	return s.open(file{where: p, source: filepath.Base(p), fallback: s.names[p], budget: &budget{}}, f)
+	return s.open(file{where: p, source: filepath.Base(p), fallback: s.names[p], budget: s.budget()}, f)
 }
 
 // send passes e on.

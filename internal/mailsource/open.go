@@ -41,8 +41,8 @@ func (f *file) box() string {
 func (f *file) child(name string) file {
 	c := *f
 	c.member, c.layers = true, f.layers+1
-	c.where, c.source = f.where+": "+Printable(name), strings.TrimPrefix(name, "./")
-	c.mailbox, c.folder = place(name, f.fallback)
+	c.where, c.source = f.where+": "+Printable(name), strings.TrimPrefix(valid(name), "./")
+	c.mailbox, c.folder = place(c.source, f.fallback)
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // IsCustodian reports whether a mailbox name has the form of Enron's: surname,
@@ -36,8 +37,11 @@ func place(file, fallback string) (mailbox, folder string) {
 	if start < 0 {
 		start = 1 + slices.IndexFunc(parts, func(p string) bool { return strings.EqualFold(p, "maildir") })
 	}
-	if start >= len(parts) {
+	switch {
+	case start >= len(parts):
 		return mailboxAbove(parts, fallback), "inbox"
+	case strings.HasPrefix(parts[start], "."): // a folder of the Maildir above
+		return mailboxAbove(parts[:start], fallback), strings.Join(parts[start:], "/")[1:]
 	}
 	folder = strings.TrimPrefix(strings.Join(parts[start+1:], "/"), ".")
 	if folder == "" {
@@ -69,6 +73,7 @@ var notMail = regexp.MustCompile(`(?i)(\.msf|/desktop\.ini|/thumbs\.db|/archive_
 // isNoMail reports whether a file is a system's, an editor's or a mail
 // program's own, not mail. What lies in a Maildir's tmp is not delivered yet.
 func isNoMail(file string) bool {
+	file = strings.ReplaceAll(file, `\`, "/")
 	return strings.HasPrefix(path.Base(file), ".") || notMail.MatchString("/"+file) ||
 		path.Base(path.Dir(file)) == "tmp" && custodian.FindString(strings.Join(folders(file), "\n")) == "" ||
 		strings.HasPrefix(file, "Takeout/Mail/User Settings/")
@@ -167,7 +172,7 @@ func nameOf(p string, depth int) string {
 
 // Printable makes a name from an archive fit for a terminal.
 func Printable(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0 {
+	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) < 0 {
 		return s
 	}
 	quoted := strconv.Quote(s)
@@ -176,3 +181,6 @@ func Printable(s string) string {
 
 // numbered is the name of message n of a file of many.
 func numbered(name string, n int) string { return fmt.Sprintf("%s:%d", name, n) }
+
+// valid is a name as records can hold it.
+func valid(name string) string { return strings.ToValidUTF8(name, "\ufffd") }

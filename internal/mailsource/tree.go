@@ -42,8 +42,8 @@ func (s *Source) tree(root string) error {
 		if rel = filepath.ToSlash(rel); isNoMail(rel) {
 			return nil
 		}
-		f := file{where: Printable(path), source: rel, fallback: s.names[root], member: true, budget: &budget{}}
-		f.mailbox, f.folder = place(rel, f.fallback)
+		f := file{where: Printable(path), source: valid(rel), fallback: s.names[root], member: true, budget: s.budget()}
+		f.mailbox, f.folder = place(f.source, f.fallback)
 		return s.treeFile(f, path)
 	})
 }
