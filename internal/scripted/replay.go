@@ -110,13 +110,13 @@ func (r *Replay) Info() traj.Policy { return r.info }
 // Close implements agent.Policy.
 func (*Replay) Close() error { return nil }
 
-const unrecorded env.UnsolvedError = "it is not in the recorded play"
+const errUnrecorded env.UnsolvedError = "it is not in the recorded play"
 
 // Begin implements agent.Policy. A question that was not recorded is declined.
 func (r *Replay) Begin(ctx context.Context, task agent.Task) (agent.Session, error) {
 	steps, ok := r.plays[task.Question.ID]
 	if !ok {
-		return nil, fmt.Errorf("%w: %w", agent.ErrDeclined, unrecorded)
+		return nil, fmt.Errorf("%w: %w", agent.ErrDeclined, errUnrecorded)
 	}
 	calls := make([]chat.ToolCall, 0, len(steps))
 	for i, s := range steps {

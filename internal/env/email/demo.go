@@ -26,12 +26,12 @@ const runesPerToken = 3
 
 // Why a question has no demonstration.
 const (
-	goldAbsent  env.UnsolvedError = "a gold mail is not in the mailbox"
-	goldUnfound env.UnsolvedError = "no search by words of the question or its evidence finds a gold mail"
-	goldHidden  env.UnsolvedError = "the evidence is not in the part of a mail that is shown"
-	longAnswer  env.UnsolvedError = "the answer is longer than a turn"
-	needsTurns  env.UnsolvedError = "there are fewer turns than it takes"
-	noWords     env.UnsolvedError = "the question has no word to search for"
+	errGoldAbsent  env.UnsolvedError = "a gold mail is not in the mailbox"
+	errGoldUnfound env.UnsolvedError = "no search by words of the question or its evidence finds a gold mail"
+	errGoldHidden  env.UnsolvedError = "the evidence is not in the part of a mail that is shown"
+	errLongAnswer  env.UnsolvedError = "the answer is longer than a turn"
+	errNeedsTurns  env.UnsolvedError = "there are fewer turns than it takes"
+	errNoWords     env.UnsolvedError = "the question has no word to search for"
 )
 
 // A demo plans one demonstration. It looks at the gold to choose, and shows only
@@ -65,7 +65,7 @@ func (e *Env) Demonstrate(ctx context.Context, q *question.Question, runSeed uin
 		return nil, err
 	}
 	if len(d.calls) > e.opts.MaxTurns {
-		return nil, needsTurns
+		return nil, errNeedsTurns
 	}
 	e.tally.shown.Add(1)
 	return d.calls, nil
@@ -85,7 +85,7 @@ func (d *demo) fit(words []string) []string {
 // solve plays an answerable question.
 func (d *demo) solve(ctx context.Context) error {
 	if len([]rune(d.q.Answer)) > runesPerToken*d.opts.TurnTokens {
-		return longAnswer
+		return errLongAnswer
 	}
 	golds, err := d.golds(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func (d *demo) solve(ctx context.Context) error {
 		}
 	}
 	if !path.evident {
-		return goldHidden
+		return errGoldHidden
 	}
 	if err := d.recover(ctx, &path); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (d *demo) golds(ctx context.Context) ([]gold, error) {
 			return nil, err
 		}
 		if len(g) == 0 {
-			return nil, goldAbsent
+			return nil, errGoldAbsent
 		}
 		if !slices.ContainsFunc(golds, g.shares) {
 			golds = append(golds, g)
@@ -217,9 +217,9 @@ func (d *demo) find(ctx context.Context, p *path, g gold) (*mailstore.Hit, bool,
 		}
 	}
 	if d.hidden {
-		return nil, false, goldHidden
+		return nil, false, errGoldHidden
 	}
-	return nil, false, goldUnfound
+	return nil, false, errGoldUnfound
 }
 
 func search(words []string) chat.ToolCall {
@@ -276,7 +276,7 @@ func folded(s string) string { return strings.ToLower(strings.Join(strings.Field
 // other attempt, and says that it does not know.
 func (d *demo) abstain(ctx context.Context) error {
 	if len(d.words) == 0 {
-		return noWords
+		return errNoWords
 	}
 	hits, err := d.look(ctx, d.words)
 	if err != nil {
