@@ -13,7 +13,9 @@ demo: build $(if $(filter models/smollm2,$(MODEL)),model) ## train an agent on s
 	$(MAKE) --no-print-directory -f pipelines/demo.mk RUN=runs/demo POLICY=$(MODEL)
 
 demo-long: build $(if $(filter models/smollm2,$(MODEL)),model) ## the same with more of everything: GRPO's own gain (2.5 hours)
-	$(MAKE) --no-print-directory -f pipelines/demo.mk RUN=runs/demo-long POLICY=$(MODEL) EXPERT_N=256 TEST_N=200 STEPS=60 STEP_Q=8 STEP_A=4 MOST=60
+	$(MAKE) --no-print-directory -f pipelines/demo.mk RUN=runs/demo-long POLICY=$(MODEL) \
+	  EXPERT_N=256 TEST_N=200 STEPS=60 STEP_Q=8 STEP_A=4 MOST=60 LR=3e-5 DECAY=.9 \
+	  SFT="--epochs 1 --batch 4 --lr 2e-4 --warmup 5 --schedule linear"
 
 enron: build $(if $(filter models/smollm2,$(MODEL)),model) ## the same on real Enron mail: MAIL=… [CUSTODIANS=…] [QUESTIONS=…]
 	$(MAKE) --no-print-directory -f pipelines/enron.mk POLICY=$(MODEL) MAIL="$(MAIL)" CUSTODIANS="$(CUSTODIANS)" QUESTIONS="$(QUESTIONS)"

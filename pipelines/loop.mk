@@ -13,7 +13,10 @@ STAGE    := pipelines/stage.sh
 SEED     ?= 1
 GAME     ?= --max-turns 6 --turn-tokens 48 --max-hits 5 --mail-words 150 --tool-format line
 SFT      ?= --epochs 2 --batch 4 --lr 2e-4 --warmup 5 --schedule linear
-GRPO     ?= --lr 2e-5
+GRPO     ?=
+# the rate of the first GRPO step, and which share of it is gone at the last
+LR       ?= 2e-5
+DECAY    ?= 0
 EXPERT_N ?= 96
 TEST_N   ?= 64
 STEPS    ?= 4
@@ -41,6 +44,8 @@ $(RUN)/policy-00/agentmill.json: $(RUN)/scored-expert.jsonl.zst
 	$(STAGE) "train: supervised fine-tuning on the expert's play" \
 	  bin/train $< --policy $(POLICY) --method sft $(SFT) --seed $(SEED) --out $(@D)
 
+rate = $(shell awk 'BEGIN { printf "%.3g", $(LR) * (1 - $(DECAY) * ($(1) - 1) / $(STEPS)) }')
+
 # --- one GRPO step: $(1) this step, $(2) the one before, $(3) questions to pass over.
 # The trainer's state is kept in the newest folder alone, the weights in every tenth and the last.
 
@@ -51,7 +56,7 @@ $(RUN)/rollouts-$(1).jsonl.zst: $(RUN)/policy-$(2)/agentmill.json
 
 $(RUN)/policy-$(1)/agentmill.json: $(RUN)/scored-$(1).jsonl.zst
 	$$(STAGE) "train: GRPO step $(1) of $(last)" \
-	  bin/train $$< --policy $(RUN)/policy-$(2) --method grpo $$(GRPO) --seed $$(SEED) --out $$(@D)
+	  bin/train $$< --policy $(RUN)/policy-$(2) --method grpo --lr $(call rate,$(1)) $$(GRPO) --seed $$(SEED) --out $$(@D)
 	rm -rf $(RUN)/policy-$(2)/trainer $(if $(patsubst %0,,$(2)),$(RUN)/policy-$(2)/model.safetensors)
 endef
 $(foreach k,$(steps),$(eval $(call step,$(k),$(shell printf %02d $$((10#$(k) - 1))),$(shell echo $$(($(EXPERT_N) + (10#$(k) - 1) * $(STEP_Q)))))))
