@@ -1,14 +1,11 @@
-// Command ingest measures the reading of mail and the searching of mailboxes
-// against named peers, as ratios within one run.
+// Command ingest measures the searching of mailboxes against the SQL of the
+// reference, as ratios within one run.
 //
 //	go run ./bench/ingest search --mail MAIL.tar.gz --questions QUESTIONS.jsonl.gz
-//	go run ./bench/ingest make --mail MAIL.tar.gz --messages 500000 --to BIG.tar.gz
-//	go run ./bench/ingest whole --mail MAIL.tar.gz --python python3
 //
 // search asks one inbox, multiplied to --mails, the same questions through
-// mailstore and through the SQL of the reference, in turns. whole reads an
-// archive into Parquet and an index, in turns with Python and with the peers
-// that are at hand; make writes the larger archive for it.
+// mailstore and through the SQL of the reference, in turns, then of each alone
+// by many readers.
 package main
 
 import (
@@ -30,9 +27,8 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	modes := map[string]func(context.Context, *flag.FlagSet, []string) error{"search": runSearch, "make": runMake, "whole": runWhole}
-	if len(args) == 0 || modes[args[0]] == nil {
-		return errors.New("want search, make or whole")
+	if len(args) == 0 || args[0] != "search" {
+		return errors.New("want search")
 	}
-	return modes[args[0]](ctx, flag.NewFlagSet(args[0], flag.ExitOnError), args[1:])
+	return runSearch(ctx, flag.NewFlagSet(args[0], flag.ExitOnError), args[1:])
 }

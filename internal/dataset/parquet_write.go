@@ -29,6 +29,11 @@ func newParquetEncoder[T Record](w io.Writer) encoder[T] {
 	return enc.(encoder[T]) //nolint:errcheck // Record has these four types
 }
 
+// pageBytes is what is compressed at once. Mail repeats itself over many
+// messages: with the library's 256 KiB a file of 20,647 real ones has 12.7 MB,
+// with this 10.5.
+const pageBytes = 2 << 20
+
 // A rowEncoder writes records of type T as rows of type R.
 type rowEncoder[T Record, R any] struct {
 	w   *parquet.GenericWriter[R]
@@ -41,6 +46,7 @@ func newRowEncoder[T Record, R any](w io.Writer, row func(*T) (R, error)) *rowEn
 	return &rowEncoder[T, R]{row: row, w: parquet.NewGenericWriter[R](
 		w,
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
+		parquet.PageBufferSize(pageBytes),
 		parquet.CreatedBy("agentmill", "1", ""),
 	)}
 }

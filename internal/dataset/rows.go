@@ -18,15 +18,15 @@ import (
 type emailRow struct {
 	MessageID   string          `parquet:"message_id"`
 	Date        *time.Time      `parquet:"date,optional,timestamp(microsecond)"`
-	DateSource  string          `parquet:"date_source"`
-	From        string          `parquet:"from"`
+	DateSource  string          `parquet:"date_source,dict"`
+	From        string          `parquet:"from,dict"`
 	To          []string        `parquet:"to,list"`
 	Cc          []string        `parquet:"cc,list"`
 	Bcc         []string        `parquet:"bcc,list"`
 	Subject     string          `parquet:"subject"`
 	Body        string          `parquet:"body"`
-	Owner       string          `parquet:"owner"`
-	Folder      string          `parquet:"folder"`
+	Owner       string          `parquet:"owner,dict"`
+	Folder      string          `parquet:"folder,dict"`
 	ThreadID    string          `parquet:"thread_id"`
 	InReplyTo   string          `parquet:"in_reply_to"`
 	References  []string        `parquet:"references,list"`

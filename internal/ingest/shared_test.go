@@ -52,8 +52,8 @@ func sharedQuestions(t *testing.T, path string) (questions []question.Question) 
 
 // TestRealQuestions ingests real mailboxes and asks real questions of them: all
 // inboxes and sources must resolve, and a search for a question's content words
-// must bring a source among the first five for .88 of them, as was measured with
-// another implementation.
+// must bring a source first for .74 of them, among the first five for .88, among
+// ten for .92, as was measured with another implementation.
 func TestRealQuestions(t *testing.T) {
 	dir := filepath.Join(sharedFolder(t), "enron")
 	index := filepath.Join(t.TempDir(), "inbox.db")
@@ -69,14 +69,14 @@ func TestRealQuestions(t *testing.T) {
 	defer s.Close()
 	checkOwners(t, s, filepath.Join(dir, "owners.tsv"))
 
-	answerable, first, five := 0, 0, 0
+	answerable, first, five, ten := 0, 0, 0, 0
 	for _, q := range sharedQuestions(t, filepath.Join(dir, "questions.jsonl.gz")) {
 		gold := goldRows(t, s, &q)
 		if !q.Answerable {
 			continue
 		}
 		answerable++
-		h, err := s.Search(t.Context(), mailstore.Query{Owner: q.InboxAddress, Keywords: contentWords(q.Question), Max: 5})
+		h, err := s.Search(t.Context(), mailstore.Query{Owner: q.InboxAddress, Keywords: contentWords(q.Question), Max: 10})
 		if err != nil {
 			t.Errorf("question %s: %v", q.ID, err)
 			continue
@@ -85,14 +85,17 @@ func TestRealQuestions(t *testing.T) {
 		if rank == 0 {
 			first++
 		}
-		if rank >= 0 {
+		if 0 <= rank && rank < 5 {
 			five++
+		}
+		if rank >= 0 {
+			ten++
 		}
 	}
 	share := func(n int) float64 { return float64(n) / float64(answerable) }
-	t.Logf("%d answerable questions: a source is first for %.3f, in five for %.3f", answerable, share(first), share(five))
-	if answerable < 1000 || share(five) < .88 {
-		t.Errorf("a source is among five hits for %.3f of %d questions, want at least .88 of 1,019", share(five), answerable)
+	t.Logf("%d answerable questions: a source is first for %.3f, in five for %.3f, in ten for %.3f", answerable, share(first), share(five), share(ten))
+	if answerable < 1000 || share(first) < .74 || share(five) < .88 || share(ten) < .92 {
+		t.Errorf("%d questions: a source is first for %.3f, in five for %.3f, in ten for %.3f; want .74, .88, .92 of 1,019", answerable, share(first), share(five), share(ten))
 	}
 }
 
