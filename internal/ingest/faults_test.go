@@ -57,6 +57,7 @@ func TestFaults(t *testing.T) {
 			switch name {
 			case "15-duplicates.mbox":
 				checkDuplicates(t, got)
+				checkNear(t, got)
 				return
 			case "23-hf-like.parquet":
 				checkTable(t, raw, got)
