@@ -46,6 +46,13 @@ type answer struct {
 
 func python(t *testing.T, r request) (a answer) {
 	t.Helper()
+	ask(t, "policy.py", r, &a)
+	return a
+}
+
+// ask runs a script on a request and decodes its answer.
+func ask(t *testing.T, script string, r, a any) {
+	t.Helper()
 	exe := os.Getenv("AGENTMILL_PYTHON")
 	if exe == "" {
 		t.Skip("AGENTMILL_PYTHON is not set to a Python with transformers and PEFT: make test-interop sets it")
@@ -54,17 +61,16 @@ func python(t *testing.T, r request) (a answer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe, "policy.py")
+	cmd := exec.Command(exe, script)
 	var stderr bytes.Buffer
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("policy.py: %v\n%s", err, stderr.Bytes())
+		t.Fatalf("%s: %v\n%s", script, err, stderr.Bytes())
 	}
-	if err := json.Unmarshal(out, &a); err != nil {
-		t.Fatalf("policy.py answers %.200q: %v", out, err)
+	if err := json.Unmarshal(out, a); err != nil {
+		t.Fatalf("%s answers %.200q: %v", script, out, err)
 	}
-	return a
 }
 
 func open(t *testing.T, dir string) *checkpoint.Policy {
@@ -162,15 +168,31 @@ func checkLogits(t *testing.T, p *checkpoint.Policy, ids [][]int32, want [][]flo
 
 var rows = [][]int32{{1, 5, 70, 301, 2, 9}, {1}, {3, 3, 3, 200, 100, 50, 25, 12, 6, 3, 1, 2}}
 
-func TestTransformersLoadsTiny(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "tiny")
-	if _, err := tinypolicy.Write(dir, 1); err != nil {
+func write(t *testing.T, dir, shape string) *checkpoint.Policy {
+	t.Helper()
+	if _, err := tinypolicy.WriteShape(dir, shape, 1); err != nil {
 		t.Fatal(err)
 	}
-	p := open(t, dir)
-	a := python(t, request{Dir: dir, Texts: texts, Messages: messages, IDs: rows})
-	checkText(t, p, a)
-	checkLogits(t, p, rows, a.Logits)
+	return open(t, dir)
+}
+
+// tinyShapes are very small models of each family.
+var tinyShapes = []string{"tiny", "tiny-llama3", "tiny-qwen2", "tiny-qwen3"}
+
+func eachShape(t *testing.T, test func(t *testing.T, shape string)) {
+	t.Helper()
+	for _, shape := range tinyShapes {
+		t.Run(shape, func(t *testing.T) { test(t, shape) })
+	}
+}
+
+func TestTransformersLoadsTiny(t *testing.T) {
+	eachShape(t, func(t *testing.T, shape string) {
+		p := write(t, filepath.Join(t.TempDir(), "tiny"), shape)
+		a := python(t, request{Dir: p.Dir, Texts: texts, Messages: messages, IDs: rows})
+		checkText(t, p, a)
+		checkLogits(t, p, rows, a.Logits)
+	})
 }
 
 // TestTransformersLoadsSmolLM2 writes the GGUF model as a published folder.
@@ -201,21 +223,20 @@ func TestTransformersLoadsSmolLM2(t *testing.T) {
 
 // TestPEFTLoadsAdapter: an adapter on all projections.
 func TestPEFTLoadsAdapter(t *testing.T) {
-	root := t.TempDir()
-	if _, err := tinypolicy.Write(filepath.Join(root, "base"), 1); err != nil {
-		t.Fatal(err)
-	}
-	base := open(t, filepath.Join(root, "base"))
-	lora := model.LoRA{Rank: 2, Alpha: 3, Targets: model.AllProjections()}
-	dir := filepath.Join(root, "adapter")
-	if _, err := checkpoint.Save(dir, checkpoint.Contents{Parent: base, LoRA: &lora, Tensors: adapter(t, base, lora)}); err != nil {
-		t.Fatal(err)
-	}
-	a := python(t, request{Dir: base.Dir, Adapter: dir, IDs: rows})
-	checkLogits(t, open(t, dir), rows, a.Logits)
-	if plain := python(t, request{Dir: base.Dir, IDs: rows}); cmp.Equal(plain.Logits, a.Logits) {
-		t.Error("the adapter changes nothing: this test has lost its purpose")
-	}
+	eachShape(t, func(t *testing.T, shape string) {
+		root := t.TempDir()
+		base := write(t, filepath.Join(root, "base"), shape)
+		lora := model.LoRA{Rank: 2, Alpha: 3, Targets: model.AllProjections()}
+		dir := filepath.Join(root, "adapter")
+		if _, err := checkpoint.Save(dir, checkpoint.Contents{Parent: base, LoRA: &lora, Tensors: adapter(t, base, lora)}); err != nil {
+			t.Fatal(err)
+		}
+		a := python(t, request{Dir: base.Dir, Adapter: dir, IDs: rows})
+		checkLogits(t, open(t, dir), rows, a.Logits)
+		if plain := python(t, request{Dir: base.Dir, IDs: rows}); cmp.Equal(plain.Logits, a.Logits) {
+			t.Error("the adapter changes nothing: this test has lost its purpose")
+		}
+	})
 }
 
 func adapter(t *testing.T, base *checkpoint.Policy, lora model.LoRA) []safetensors.Entry {
@@ -235,7 +256,7 @@ func adapter(t *testing.T, base *checkpoint.Policy, lora model.LoRA) []safetenso
 			t.Fatal(err)
 		}
 		module := name[:len(name)-len(".weight")]
-		if filepath.Ext(module) == ".embed_tokens" || len(shape) != 2 {
+		if filepath.Ext(module) == ".embed_tokens" || module == "lm_head" || len(shape) != 2 {
 			continue
 		}
 		entries = append(entries,
@@ -247,30 +268,33 @@ func adapter(t *testing.T, base *checkpoint.Policy, lora model.LoRA) []safetenso
 
 // TestWeLoadPEFT opens an adapter that PEFT has written.
 func TestWeLoadPEFT(t *testing.T) {
-	root := t.TempDir()
-	base := filepath.Join(root, "base")
-	if _, err := tinypolicy.Write(base, 2); err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, "adapter")
-	a := python(t, request{Make: map[string]any{"kind": "adapter", "out": dir}, Dir: base, Adapter: dir, IDs: rows})
-	checkLogits(t, open(t, dir), rows, a.Logits)
+	eachShape(t, func(t *testing.T, shape string) {
+		root := t.TempDir()
+		base := write(t, filepath.Join(root, "base"), shape).Dir
+		dir := filepath.Join(root, "adapter")
+		a := python(t, request{Make: map[string]any{"kind": "adapter", "out": dir}, Dir: base, Adapter: dir, IDs: rows})
+		checkLogits(t, open(t, dir), rows, a.Logits)
+	})
 }
 
 // TestWeLoadTransformers opens a folder that transformers has written, in shards.
 func TestWeLoadTransformers(t *testing.T) {
-	root := t.TempDir()
-	base := filepath.Join(root, "base")
-	if _, err := tinypolicy.Write(base, 1); err != nil {
-		t.Fatal(err)
+	for _, family := range []string{"llama", "qwen2", "qwen3"} {
+		t.Run(family, func(t *testing.T) {
+			root := t.TempDir()
+			base := write(t, filepath.Join(root, "base"), "tiny")
+			dir := filepath.Join(root, "theirs")
+			python(t, request{Make: map[string]any{"kind": "model", "out": dir, "family": family, "vocab": base.Config.VocabSize}, Dir: base.Dir})
+			if _, err := os.Stat(filepath.Join(dir, safetensors.IndexFile)); err != nil {
+				t.Fatal(err)
+			}
+			p := open(t, dir)
+			if p.Config.ModelType != family {
+				t.Errorf("model_type is %q, want %q", p.Config.ModelType, family)
+			}
+			a := python(t, request{Dir: dir, Texts: texts, Messages: messages, IDs: rows})
+			checkText(t, p, a)
+			checkLogits(t, p, rows, a.Logits)
+		})
 	}
-	dir := filepath.Join(root, "theirs")
-	python(t, request{Make: map[string]any{"kind": "model", "out": dir, "vocab": open(t, base).Config.VocabSize}, Dir: base})
-	if _, err := os.Stat(filepath.Join(dir, safetensors.IndexFile)); err != nil {
-		t.Fatal(err)
-	}
-	p := open(t, dir)
-	a := python(t, request{Dir: dir, Texts: texts, Messages: messages, IDs: rows})
-	checkText(t, p, a)
-	checkLogits(t, p, rows, a.Logits)
 }

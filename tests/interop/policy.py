@@ -38,12 +38,20 @@ def make(request, base):
                 torch.nn.init.normal_(value, std=0.05)
         model.save_pretrained(request["out"])
         return
-    config = transformers.LlamaConfig(
+    family = request["family"]
+    sizes = dict(
         vocab_size=request["vocab"], hidden_size=48, intermediate_size=80, num_hidden_layers=3, num_attention_heads=6,
-        num_key_value_heads=2, head_dim=8, max_position_embeddings=256, rope_theta=50000.0, rms_norm_eps=1e-6,
-        tie_word_embeddings=False, attention_bias=False,
+        num_key_value_heads=2, max_position_embeddings=256, rms_norm_eps=1e-6, tie_word_embeddings=False,
     )
-    model = transformers.LlamaForCausalLM(config)
+    rope = {"rope_type": "default", "rope_theta": 50000.0}
+    if family == "llama":
+        rope = {
+            "rope_type": "llama3", "rope_theta": 50000.0, "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 64,
+        }
+    if family != "qwen2":
+        sizes["head_dim"] = 16
+    model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(family, **sizes, rope_parameters=rope))
     for value in model.parameters():
         torch.nn.init.normal_(value, mean=1.0 if value.dim() == 1 else 0.0, std=0.15)
     model.save_pretrained(request["out"], max_shard_size="40KB")
@@ -51,6 +59,7 @@ def make(request, base):
 
 
 def main():
+    torch.set_num_threads(max(1, os.cpu_count() - 1))  # its threads wait by spinning
     request = json.load(sys.stdin)
     answer = {}
     with torch.no_grad():

@@ -3,32 +3,36 @@ package modeltest
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"agentmill/internal/device"
 	"agentmill/internal/model"
+	"agentmill/internal/seed"
 )
 
-// logitsOf runs samples through caches, n tokens of each a call, and returns
-// every row of logits, sample by sample.
-func logitsOf(m model.Model, samples []model.Sample, n int) [][]float32 {
+// logitsOf runs samples through caches, step(i) tokens of sample i a call (0: it
+// waits), and returns every row of logits, sample by sample.
+func logitsOf(m model.Model, samples []model.Sample, step func(i int) int) [][]float32 {
 	out := make([][]float32, len(samples))
 	caches := make([]device.Cache, len(samples))
 	for i := range caches {
 		caches[i] = m.NewCache(m.Config().MaxPositionEmbeddings)
 		defer caches[i].Free()
 	}
-	for {
+	for left := true; left; {
 		b := &model.Batch{}
 		var owner []int
+		left = false
 		for i, s := range samples {
 			done := caches[i].Len()
-			step := min(n, len(s.IDs)-done)
-			if step == 0 {
+			n := min(step(i), len(s.IDs)-done)
+			left = left || done+n < len(s.IDs)
+			if n == 0 {
 				continue
 			}
-			b.Seqs = append(b.Seqs, device.Seq{Start: len(b.IDs), Len: step, Cache: caches[i]})
-			for p := done; p < done+step; p++ {
+			b.Seqs = append(b.Seqs, device.Seq{Start: len(b.IDs), Len: n, Cache: caches[i]})
+			for p := done; p < done+n; p++ {
 				b.Rows = append(b.Rows, int32(len(b.IDs)))
 				b.IDs = append(b.IDs, s.IDs[p])
 				b.Positions = append(b.Positions, int32(p))
@@ -36,7 +40,7 @@ func logitsOf(m model.Model, samples []model.Sample, n int) [][]float32 {
 			}
 		}
 		if len(owner) == 0 {
-			return out
+			continue
 		}
 		logits := m.Logits(b)
 		for row, i := range owner {
@@ -44,22 +48,57 @@ func logitsOf(m model.Model, samples []model.Sample, n int) [][]float32 {
 			out[i] = append(out[i], v...)
 		}
 	}
+	return out
 }
 
+// whole is the step of a prefill.
+func whole(int) int { return 100 }
+
+// testSameBits compares a prefill of all samples with steps of one token, with
+// each sample alone, and with random schedules: sequences of random lengths that
+// start, wait and go on at random, beside others.
 func (f Family) testSameBits(t *testing.T) {
 	for _, dtype := range []device.DType{device.F32, device.BF16} {
 		m := f.open(t, model.Options{DType: dtype})
 		samples := f.samples()
-		want := logitsOf(m, samples, 100)
-		for _, chunk := range []int{1, 3} {
-			for i, got := range logitsOf(m, samples, chunk) {
-				equalBits(t, fmt.Sprintf("dtype %d, %d tokens a step, sample %d", dtype, chunk, i), got, want[i])
-			}
+		want := logitsOf(m, samples, whole)
+		for i, got := range logitsOf(m, samples, func(int) int { return 1 }) {
+			equalBits(t, fmt.Sprintf("dtype %d, a token a step, sample %d", dtype, i), got, want[i])
 		}
 		for i, s := range samples {
-			equalBits(t, fmt.Sprintf("dtype %d, sample %d alone", dtype, i), logitsOf(m, []model.Sample{s}, 100)[0], want[i])
+			equalBits(t, fmt.Sprintf("dtype %d, sample %d alone", dtype, i), logitsOf(m, []model.Sample{s}, whole)[0], want[i])
+		}
+		for run := range uint64(8) {
+			f.testSchedule(t, m, fmt.Sprintf("dtype %d, schedule %d", dtype, run), seed.Stream(run, "schedule"))
 		}
 	}
+}
+
+// testSchedule runs random samples by a random schedule.
+func (f Family) testSchedule(t *testing.T, m model.Model, name string, rng *rand.Rand) {
+	t.Helper()
+	samples := f.randomSamples(rng, 1+rng.IntN(6))
+	got := logitsOf(m, samples, func(int) int { return rng.IntN(5) })
+	for i, s := range samples {
+		equalBits(t, fmt.Sprintf("%s, sample %d", name, i), got[i], logitsOf(m, []model.Sample{s}, whole)[0])
+	}
+}
+
+// randomSamples are n sequences of up to 20 tokens; some of their tokens are
+// trained, one at least.
+func (f Family) randomSamples(rng *rand.Rand, n int) []model.Sample {
+	all := make([]model.Sample, n)
+	for i := range all {
+		length := 2 + rng.IntN(19)
+		s := model.Sample{IDs: make([]int32, length), Trained: make([]bool, length)}
+		for p := range length {
+			s.IDs[p] = int32(rng.IntN(f.Config.VocabSize))
+			s.Trained[p] = p > 0 && rng.IntN(3) == 0
+		}
+		s.Trained[1+rng.IntN(length-1)] = true
+		all[i] = s
+	}
+	return all
 }
 
 func (f Family) testPrefix(t *testing.T) {

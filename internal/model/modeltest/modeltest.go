@@ -5,6 +5,7 @@ package modeltest
 import (
 	"maps"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -261,24 +262,44 @@ func (f Family) lossMerged(o model.Options, replaced string, values []float64) f
 	return f.loss(tensors, f.samples())
 }
 
+// testPacking compares the gradients of all samples in one batch with those of
+// the same samples in another order and in batches of random sizes, down to one
+// each; the same packing again gives the same bits.
 func (f Family) testPacking(t *testing.T) {
 	m := f.open(t, model.Options{Train: model.TrainFull})
-	samples := f.samples()
-	together := pack(t, samples...)
-	dlogp := weightsOf(len(together.Targets))
-	want := grads(m, dlogp, together)
-	var apart []*model.Batch
-	for _, s := range samples {
-		apart = append(apart, pack(t, s))
+	for run := range uint64(4) {
+		rng := seed.Stream(run, "packing")
+		samples := f.randomSamples(rng, 5)
+		weights := make([][]float32, len(samples))
+		for i, s := range samples {
+			weights[i] = weightsOf(s.Targets())
+		}
+		want := grads(m, slices.Concat(weights...), pack(t, samples...))
+		batches, dlogp := f.repack(t, rng, samples, weights)
+		got := grads(m, dlogp, batches...)
+		for name := range want {
+			numtest.Close(t, name, got[name], want[name], numtest.Tol{Abs: 5e-6, Rel: 2e-5})
+		}
+		again := grads(m, dlogp, batches...)
+		for name := range got {
+			equalBits(t, name+" again", again[name], got[name])
+		}
 	}
-	got := grads(m, dlogp, apart...)
-	for name := range want {
-		numtest.Close(t, name, got[name], want[name], numtest.Tol{Abs: 2e-6, Rel: 1e-5})
+}
+
+// repack shuffles samples and puts them into batches of random sizes.
+func (f Family) repack(t *testing.T, rng *rand.Rand, samples []model.Sample, weights [][]float32) (batches []*model.Batch, dlogp []float32) {
+	t.Helper()
+	order := rng.Perm(len(samples))
+	for len(order) > 0 {
+		n := 1 + rng.IntN(min(3, len(order)))
+		var part []model.Sample
+		for _, i := range order[:n] {
+			part, dlogp = append(part, samples[i]), append(dlogp, weights[i]...)
+		}
+		batches, order = append(batches, pack(t, part...)), order[n:]
 	}
-	again := grads(m, dlogp, together)
-	for name := range want {
-		equalBits(t, name+" again", again[name], want[name])
-	}
+	return batches, dlogp
 }
 
 // testChunks packs so many copies of a sample that the head needs several
