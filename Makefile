@@ -41,7 +41,7 @@ check-env: build ## is an environment worth training in? QUESTIONS=… INDEX=…
 smoke: build ## the whole pipeline through the seven programs with a tiny random model
 	pipelines/smoke.sh
 
-test-interop: build model ## tests against transformers, PyTorch and PEFT (fetched by pip)
+test-interop: build model ## tests against transformers, PyTorch, PEFT and llama.cpp (fetched by pip)
 	tests/interop/run.sh
 
 check: fmt vet lint ## formatting, vet and linters

@@ -55,7 +55,7 @@ func ask(t *testing.T, script string, r, a any) {
 	t.Helper()
 	exe := os.Getenv("AGENTMILL_PYTHON")
 	if exe == "" {
-		t.Skip("AGENTMILL_PYTHON is not set to a Python with transformers and PEFT: make test-interop sets it")
+		t.Skip("AGENTMILL_PYTHON is not set to a Python with transformers, PEFT and llama.cpp: make test-interop sets it")
 	}
 	in, err := json.Marshal(r)
 	if err != nil {

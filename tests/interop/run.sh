@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# run.sh [MODEL]: the tests that need transformers, PyTorch, PEFT, pyarrow, pandas
-# and DuckDB, which pip fetches into a virtual environment of their own, kept from
-# run to run. MODEL is a policy folder with SmolLM2 (models/smollm2).
-# AGENTMILL_PYTHON names a Python that has the packages already.
+# run.sh [MODEL]: the tests that need transformers, PyTorch, PEFT, llama.cpp, pyarrow, pandas and DuckDB, which pip
+# fetches into a virtual environment of their own, kept from run to run. MODEL is
+# a policy folder with SmolLM2 (models/smollm2). AGENTMILL_PYTHON names a Python
+# that has the packages already, AGENTMILL_PROMPTS how many prompts SmolLM2 continues
+# in three programs (20).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 here=tests/interop
@@ -11,7 +12,7 @@ if [ -z "${AGENTMILL_PYTHON:-}" ]; then
 	key=$(cksum <$here/requirements.txt | cut -d' ' -f1)
 	venv=${XDG_CACHE_HOME:-$HOME/.cache}/agentmill/interop-$key
 	if [ ! -f "$venv/complete" ]; then
-		echo "fetching transformers, PyTorch, PEFT, pyarrow, pandas and DuckDB with pip into $venv (some minutes)" >&2
+		echo "fetching transformers, PyTorch, PEFT, llama.cpp, pyarrow, pandas and DuckDB with pip into $venv (some minutes)" >&2
 		rm -rf "$venv"
 		python3 -m venv "$venv" || {
 			echo "run.sh: error: python3 cannot make a virtual environment: install python3-venv" >&2
