@@ -1,63 +1,59 @@
 package tokenizer
 
 import (
+	"hash/maphash"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 )
 
 const (
 	// longWord is from how many symbols on merging uses a heap: a scan is
 	// quadratic, but faster for the usual short word.
 	longWord = 32
-	// maxCachedWord and maxCached bound the cache to a few megabytes.
+	// maxCachedWord and cacheBits bound the cache to a few megabytes.
 	maxCachedWord = 48
-	maxCached     = 1 << 16
+	cacheBits     = 16
 )
 
-// A wordCache remembers the ids of words. It forgets all when full.
+// A wordCache remembers the ids of words. A word has one place, from which a
+// newer one drives it out: no lock is needed.
 type wordCache struct {
-	mu    sync.RWMutex
-	words map[string][]int32
+	seed  maphash.Seed
+	words [1 << cacheBits]atomic.Pointer[cachedWord]
 }
 
-func (c *wordCache) get(word string) ([]int32, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	ids, ok := c.words[word]
-	return ids, ok
+type cachedWord struct {
+	word string
+	ids  []int32
 }
 
-func (c *wordCache) put(word string, ids []int32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.words == nil || len(c.words) >= maxCached {
-		c.words = map[string][]int32{}
-	}
-	c.words[strings.Clone(word)] = ids
+func (c *wordCache) at(word string) *atomic.Pointer[cachedWord] {
+	return &c.words[maphash.String(c.seed, word)%(1<<cacheBits)]
 }
 
 // appendWord appends the ids of one word that the split made.
 func (t *Tokenizer) appendWord(ids []int32, word string) []int32 {
-	if t.vocab.IgnoreMerges {
-		if id, ok := t.ids[word]; ok {
-			return append(ids, id)
-		}
-	}
 	if len(word) > maxCachedWord {
-		return append(ids, t.merge(word)...)
+		return append(ids, t.encodeWord(word)...)
 	}
-	cached, ok := t.cache.get(word)
-	if !ok {
-		cached = t.merge(word)
-		t.cache.put(word, cached)
+	place := t.cache.at(word)
+	if c := place.Load(); c != nil && c.word == word {
+		return append(ids, c.ids...)
 	}
-	return append(ids, cached...)
+	c := &cachedWord{word: strings.Clone(word), ids: t.encodeWord(word)}
+	place.Store(c)
+	return append(ids, c.ids...)
 }
 
-// merge is BPE: the pair of lowest rank is joined, the leftmost of equals
+// encodeWord is BPE: the pair of lowest rank is joined, the leftmost of equals
 // first, until no pair has a rank.
-func (t *Tokenizer) merge(word string) []int32 {
+func (t *Tokenizer) encodeWord(word string) []int32 {
+	if t.vocab.IgnoreMerges {
+		if id, ok := t.ids[word]; ok {
+			return []int32{id}
+		}
+	}
 	syms := make([]int32, 0, len(word))
 	for i := range len(word) {
 		if id := t.byteID[word[i]]; id >= 0 {
@@ -70,20 +66,33 @@ func (t *Tokenizer) merge(word string) []int32 {
 	return t.mergeShort(syms)
 }
 
+// mergeShort looks for the best of all pairs before each merge.
 func (t *Tokenizer) mergeShort(syms []int32) []int32 {
-	for {
-		best, at := merge{}, -1
-		for i := 0; i+1 < len(syms); i++ {
-			if m, ok := t.merges[pairKey(syms[i], syms[i+1])]; ok && (at < 0 || m.rank < best.rank) {
-				best, at = m, i
+	pairs := make([]merge, 0, longWord) // pairs[i] joins syms[i] and syms[i+1]
+	for i := 1; i < len(syms); i++ {
+		pairs = append(pairs, t.merges.get(syms[i-1], syms[i]))
+	}
+	for len(pairs) > 0 {
+		at := 0
+		for i := range pairs {
+			if pairs[i].rank < pairs[at].rank {
+				at = i
 			}
 		}
-		if at < 0 {
-			return syms
+		if pairs[at] == noMerge {
+			break
 		}
-		syms[at] = best.id
+		syms[at] = pairs[at].id
 		syms = append(syms[:at+1], syms[at+2:]...)
+		pairs = append(pairs[:at], pairs[at+1:]...)
+		if at > 0 {
+			pairs[at-1] = t.merges.get(syms[at-1], syms[at])
+		}
+		if at < len(pairs) {
+			pairs[at] = t.merges.get(syms[at], syms[at+1])
+		}
 	}
+	return syms
 }
 
 // mergeLong is mergeShort in n log n: symbols are a linked list, candidate
@@ -99,7 +108,7 @@ func (t *Tokenizer) mergeLong(syms []int32) []int32 {
 			return
 		}
 		pair := pairKey(syms[left], syms[next[left]])
-		if m, ok := t.merges[pair]; ok {
+		if m := t.merges.get(syms[left], syms[next[left]]); m != noMerge {
 			queue.push(candidate{merge: m, left: left, pair: pair})
 		}
 	}

@@ -149,23 +149,32 @@ const (
 	space               // \s
 )
 
-var asciiClass = makeASCIIClass()
+// classes are those of the characters below U+10000.
+var classes = makeClasses()
 
-func makeASCIIClass() (c [utf8.RuneSelf]class) {
-	for r := range rune(utf8.RuneSelf) {
-		c[r] = classOf(r)
+func makeClasses() *[1 << 16]class {
+	var c [1 << 16]class
+	for _, t := range []struct {
+		table *unicode.RangeTable
+		class class
+	}{{unicode.White_Space, space}, {unicode.Letter, letter}, {unicode.Number, number}} {
+		for _, r := range t.table.R16 {
+			for at := int(r.Lo); at <= int(r.Hi); at += int(r.Stride) {
+				c[at] = t.class
+			}
+		}
 	}
-	return c
+	return &c
 }
 
 func classOf(r rune) class {
 	switch {
+	case int(r) < len(classes):
+		return classes[r]
 	case unicode.IsLetter(r):
 		return letter
 	case unicode.IsNumber(r):
 		return number
-	case unicode.Is(unicode.White_Space, r):
-		return space
 	}
 	return other
 }
@@ -177,7 +186,7 @@ func classAt(s string) (class, int) {
 		return space, 0
 	}
 	if s[0] < utf8.RuneSelf {
-		return asciiClass[s[0]], 1
+		return classes[s[0]], 1
 	}
 	r, n := utf8.DecodeRuneInString(s)
 	return classOf(r), n
@@ -187,12 +196,18 @@ func classAt(s string) (class, int) {
 // of class c that s starts with.
 func prefix(s string, c class, limit int) int {
 	n := 0
-	for ; n < len(s) && limit != 0; limit-- {
-		got, size := classAt(s[n:])
+	for n < len(s) && limit != 0 {
+		got, size := class(0), 1
+		if s[n] < utf8.RuneSelf { // most text
+			got = classes[s[n]]
+		} else {
+			got, size = classAt(s[n:])
+		}
 		if got != c {
 			break
 		}
 		n += size
+		limit--
 	}
 	return n
 }
@@ -201,7 +216,12 @@ func prefix(s string, c class, limit int) int {
 func prefixNot(s string, c class) int {
 	n := 0
 	for n < len(s) {
-		got, size := classAt(s[n:])
+		got, size := class(0), 1
+		if s[n] < utf8.RuneSelf {
+			got = classes[s[n]]
+		} else {
+			got, size = classAt(s[n:])
+		}
 		if got == c {
 			break
 		}

@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -37,18 +38,13 @@ type Tokenizer struct {
 	added   map[string]int32
 	special map[int32]bool
 	starts  [256][]Added // added tokens by first byte, longest first
-	merges  map[uint64]merge
+	merges  mergeTable
 	cache   wordCache
 }
 
-// A merge joins a pair of ids into one; lower ranks go first.
-type merge struct{ rank, id int32 }
-
-func pairKey(left, right int32) uint64 { return uint64(uint32(left))<<32 | uint64(uint32(right)) }
-
 // New builds a tokenizer from v, which it keeps.
 func New(v Vocab) (*Tokenizer, error) {
-	t := &Tokenizer{vocab: v, added: make(map[string]int32, len(v.Added)), special: map[int32]bool{}}
+	t := &Tokenizer{vocab: v, cache: wordCache{seed: maphash.MakeSeed()}, added: make(map[string]int32, len(v.Added)), special: map[int32]bool{}}
 	if err := t.addAdded(); err != nil {
 		return nil, err
 	}
@@ -135,7 +131,7 @@ func (t *Tokenizer) addBytes(byToken map[string]int32) error {
 }
 
 func (t *Tokenizer) addMerges(byToken map[string]int32) error {
-	t.merges = make(map[uint64]merge, len(t.vocab.Merges))
+	t.merges = newMergeTable(len(t.vocab.Merges))
 	for rank, m := range t.vocab.Merges {
 		left, okL := byToken[m[0]]
 		right, okR := byToken[m[1]]
@@ -143,7 +139,7 @@ func (t *Tokenizer) addMerges(byToken map[string]int32) error {
 		if !okL || !okR || !ok {
 			return fmt.Errorf("merge %d (%q %q): %q, %q and %q must be tokens", rank, m[0], m[1], m[0], m[1], m[0]+m[1])
 		}
-		t.merges[pairKey(left, right)] = merge{int32(rank), id}
+		t.merges.put(left, right, merge{int32(rank), id})
 	}
 	return nil
 }
