@@ -10,6 +10,7 @@ import (
 	"agentmill/internal/catalog"
 	"agentmill/internal/cli"
 	"agentmill/internal/seed"
+	"agentmill/internal/toolformat"
 	"agentmill/internal/traj"
 )
 
@@ -129,15 +130,15 @@ func (r *rules) flags() []ufcli.Flag {
 		number("mail-words", "show `N` words of a mail (0: the whole mail)", d.MailWords, &r.MailWords),
 		text("ids", "`KIND` of the ids of mails: short (numbers) or full (Message-IDs)", d.IDs, &r.IDs),
 		text("on-bad-call", "`WHAT` a turn that is no call leads to: stop (the attempt ends) or tell (the policy is told)", d.OnBadCall, &r.OnBadCall),
-		text("tool-format", "`FORMAT` of a call: line, json, or native (structured calls of a server)", d.ToolFormat, &r.ToolFormat),
+		text("tool-format", "`FORMAT` of a call: "+strings.Join(toolformat.Names(), ", "), "its family's, else "+d.ToolFormat, &r.ToolFormat),
 	}
 }
 
-// resolve fills in the rules that were not given: those of training, else the
-// defaults. Each given one that differs from training is told to warn.
+// resolve fills in the rules that were not given: the policy's. Each given one that
+// differs from those it was trained under is told to warn.
 func (r *rules) resolve(trained traj.EnvOptions, ok bool, warn func(difference string)) traj.EnvOptions {
 	if !ok {
-		trained, warn = catalog.DefaultOptions(), func(string) {}
+		warn = func(string) {}
 	}
 	o := r.EnvOptions
 	fill(&o.Search, "", trained.Search, "search", warn)

@@ -35,7 +35,11 @@ func TestRulesAreThoseOfTrainingUnlessGiven(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var warns []string
 			r := rules{tt.given}
-			got := r.resolve(trained, tt.ok, func(d string) { warns = append(warns, d) })
+			policys := trained
+			if !tt.ok {
+				policys = defaults
+			}
+			got := r.resolve(policys, tt.ok, func(d string) { warns = append(warns, d) })
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("rules (-want +got):\n%s", diff)
 			}

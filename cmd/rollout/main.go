@@ -95,7 +95,7 @@ func (o *options) run(ctx context.Context, e *cli.Env) error {
 
 // game opens the environment and the policy.
 func (o *options) game(e *cli.Env) (*agent.Game, error) {
-	trained, ok, err := catalog.TrainedRules(o.policy.Name)
+	trained, ok, err := catalog.Rules(o.policy.Name, o.policy.Local.Base)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type Auditor interface {
 // A Task is what a policy is given at the start of an attempt.
 type Task struct {
 	Prompt     []chat.Message
-	Tools      []chat.Tool
+	Tools      []chat.Tool // for the policy's own template to show; none if Prompt says all
 	Sampling   traj.Sampling
 	Seed       uint64 // of this attempt
 	TurnTokens int    // most tokens that one turn may sample
@@ -48,6 +48,21 @@ type Session interface {
 	// Trace is the token record so far. It is empty for policies without tokens.
 	Trace() Trace
 	Close() error
+}
+
+// A Parted session belongs to a model whose template may rewrite what was: an
+// attempt is then several training samples.
+type Parted interface {
+	Session
+	// Parts are the token records before the last rewriting; Trace is the last.
+	Parts() []Trace
+}
+
+// A ToolShower is a policy whose own template can write tools into the prompt.
+// Others are told of tools by a message, where the tool format needs them told.
+type ToolShower interface {
+	Policy
+	ShowsTools() bool
 }
 
 // A Reply is one assistant turn: its text as written, and what it cost. A

@@ -64,11 +64,12 @@ func (g *Game) Group(q *question.Question) string {
 	return traj.GroupID(q.ID, g.Policy.Info().Hash, g.Seed)
 }
 
-// Run plays attempt number k at q. What goes wrong in it is part of the row; an
-// error means that there is no row: the context ended, the policy wants the run
+// Run plays attempt number k at q. It gives one row, or several where the
+// policy's template rewrites what was: parts, which differ in their tokens alone.
+// What goes wrong in an attempt is part of its row; an error means that there is none: the context ended, the policy wants the run
 // to stop (StopError), or Open or Begin refused the question (env.ErrAbsent,
 // ErrDeclined).
-func Run(ctx context.Context, g *Game, q *question.Question, k int) (*traj.Trajectory, error) {
+func Run(ctx context.Context, g *Game, q *question.Question, k int) ([]*traj.Trajectory, error) {
 	opts := g.Env.Options()
 	format, err := toolformat.ByName(opts.ToolFormat)
 	if err != nil {
@@ -78,7 +79,7 @@ func Run(ctx context.Context, g *Game, q *question.Question, k int) (*traj.Traje
 	if err := a.play(ctx, q); err != nil {
 		return nil, err
 	}
-	return a.row, nil
+	return a.parts(), nil
 }
 
 func (g *Game) newRow(q *question.Question, k int) *traj.Trajectory {
@@ -97,6 +98,7 @@ type attempt struct {
 	format toolformat.Format
 	opts   traj.EnvOptions
 	row    *traj.Trajectory
+	traces []Trace // one a part
 }
 
 // play opens both sides and plays until something stops it.
@@ -115,8 +117,10 @@ func (a *attempt) play(ctx context.Context, q *question.Question) error {
 			return fmt.Errorf("prompt of question %s: %w", q.ID, err)
 		}
 	}
+	shower, ok := a.Policy.(ToolShower)
+	prompt, tools := toolformat.Place(a.format, ok && shower.ShowsTools(), a.row.Messages, a.row.Tools)
 	session, err := a.Policy.Begin(ctx, Task{
-		Prompt: a.row.Messages, Tools: a.row.Tools, Sampling: a.Sampling, Seed: a.row.Seed,
+		Prompt: prompt, Tools: tools, Sampling: a.Sampling, Seed: a.row.Seed,
 		TurnTokens: a.opts.TurnTokens, MaxTurns: a.opts.MaxTurns, Question: q,
 	})
 	if errors.Is(err, ErrDeclined) {
@@ -127,9 +131,28 @@ func (a *attempt) play(ctx context.Context, q *question.Question) error {
 	}
 	defer func() { _ = session.Close() }()
 	err = a.turns(ctx, ep, session)
-	trace := session.Trace()
-	a.row.TokenIDs, a.row.Trained, a.row.LogProbs, a.row.LogProbsFull = trace.TokenIDs, trace.Trained, trace.LogProbs, trace.LogProbsFull
+	if p, ok := session.(Parted); ok {
+		a.traces = p.Parts()
+	}
+	if last := session.Trace(); len(last.TokenIDs) > 0 || len(a.traces) == 0 {
+		a.traces = append(a.traces, last)
+	}
 	return err
+}
+
+// parts are the attempt's rows.
+func (a *attempt) parts() []*traj.Trajectory {
+	if len(a.traces) == 0 { // it failed before a session was there
+		return []*traj.Trajectory{a.row}
+	}
+	rows := make([]*traj.Trajectory, 0, len(a.traces))
+	for i, t := range a.traces {
+		row := *a.row
+		row.Part, row.ID = i, traj.RowID(row.Group, row.Attempt, i)
+		row.TokenIDs, row.Trained, row.LogProbs, row.LogProbsFull = t.TokenIDs, t.Trained, t.LogProbs, t.LogProbsFull
+		rows = append(rows, &row)
+	}
+	return rows
 }
 
 // turns plays turn after turn. What was observed enters the record only when the

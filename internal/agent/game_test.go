@@ -61,10 +61,14 @@ func says(texts ...string) []agent.Reply {
 func play(t *testing.T, p agent.Policy, opts traj.EnvOptions) *traj.Trajectory {
 	t.Helper()
 	g := &agent.Game{Policy: p, Env: emailtest.Open(t, opts), Seed: 7, Clock: clock.FixedAt(time.Unix(0, 0))}
-	row, err := agent.Run(t.Context(), g, &emailtest.Questions()[0], 2)
+	rows, err := agent.Run(t.Context(), g, &emailtest.Questions()[0], 2)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(rows) != 1 {
+		t.Fatalf("%d rows, want 1", len(rows))
+	}
+	row := rows[0]
 	if err := row.Check(); err != nil {
 		t.Error(err)
 	}
@@ -191,15 +195,15 @@ func TestRunWithoutARow(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			g := &agent.Game{Policy: &script{err: errors.New("broke")}, Env: emailtest.Open(t, emailtest.Options()), Clock: clock.Real()}
 			tt.change(g)
-			if row, err := agent.Run(tt.ctx, g, &tt.q, 0); !errors.Is(err, tt.want) {
-				t.Errorf("Run = %v, %v; want %v", row, err, tt.want)
+			if rows, err := agent.Run(tt.ctx, g, &tt.q, 0); !errors.Is(err, tt.want) {
+				t.Errorf("Run = %v, %v; want %v", rows, err, tt.want)
 			}
 		})
 	}
 }
 
 func TestExpertAnswersWithItsSource(t *testing.T) {
-	for _, format := range []string{"line", "json"} {
+	for _, format := range []string{"line", "json", "hermes", "llama3"} {
 		opts := emailtest.Options()
 		opts.ToolFormat = format
 		g := &agent.Game{Env: emailtest.Open(t, opts), Clock: clock.FixedAt(time.Unix(0, 0))}
@@ -208,10 +212,11 @@ func TestExpertAnswersWithItsSource(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, q := range emailtest.Questions() {
-			row, err := agent.Run(t.Context(), g, &q, 0)
+			rows, err := agent.Run(t.Context(), g, &q, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
+			row := rows[0]
 			if row.Answer.Text != q.Answer || len(row.Answer.Sources) != len(q.MessageIDs) {
 				t.Errorf("question %s: stop %q, answer %+v; want %q with sources %v", q.ID, row.Stop, row.Answer, q.Answer, q.MessageIDs)
 			}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"agentmill/internal/chatml"
+	"agentmill/internal/chattemplate"
 	"agentmill/internal/checkpoint"
 	"agentmill/internal/clock"
 	"agentmill/internal/device"
@@ -81,7 +81,7 @@ func OpenLocal(c LocalConfig) (*Local, error) {
 		return nil, err
 	}
 	defer func() { _ = p.Close() }()
-	codec, err := chatml.New(p.Tokenizer)
+	codec, err := chattemplate.New(p.Tokenizer, p.ChatTemplate(), p.TemplateTokens())
 	if err != nil {
 		return nil, fmt.Errorf("open policy %s: %w", c.Dir, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agentmill/internal/agent"
+	"agentmill/internal/chattemplate"
 	"agentmill/internal/checkpoint"
 	"agentmill/internal/env"
 	"agentmill/internal/heuristic"
@@ -78,16 +79,19 @@ func OpenPolicy(c PolicyConfig) (agent.Policy, error) {
 	return local, nil
 }
 
-// TrainedRules are the rules of the game that the policy folder name was trained
-// under. ok is false for policies that record none.
-func TrainedRules(name string) (rules traj.EnvOptions, ok bool, err error) {
+// Rules are the rules of the game that the policy folder name was trained under.
+// Trained is false where it records none: then they are the defaults, with the
+// tool format of the folder's chat template. Base is as in LocalConfig.
+func Rules(name, base string) (rules traj.EnvOptions, trained bool, err error) {
+	rules = DefaultOptions()
 	if _, named := policies[name]; named || name == "" || strings.HasPrefix(name, replayPrefix) {
 		return rules, false, nil
 	}
 	path := filepath.Join(name, checkpoint.ManifestFile)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return rules, false, nil
+		rules.ToolFormat, err = familyFormat(name, base)
+		return rules, false, err
 	}
 	if err != nil {
 		return rules, false, fmt.Errorf("open policy: %w", err)
@@ -97,7 +101,25 @@ func TrainedRules(name string) (rules traj.EnvOptions, ok bool, err error) {
 		return rules, false, fmt.Errorf("open policy: %s: %w", path, err)
 	}
 	if m.EnvOptions == nil {
-		return rules, false, nil
+		rules.ToolFormat, err = familyFormat(name, base)
+		return rules, false, err
 	}
 	return *m.EnvOptions, true, nil
+}
+
+// familyFormat is the tool format in which a folder's chat template writes calls.
+// A folder that is none is not told here: OpenPolicy says more.
+func familyFormat(dir, base string) (string, error) {
+	source, tokens, err := checkpoint.ReadTemplate(dir, base)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && source == "" {
+		return DefaultOptions().ToolFormat, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("open policy %s: %w", dir, err)
+	}
+	t, err := chattemplate.Compile(source, tokens)
+	if err != nil {
+		return "", fmt.Errorf("open policy %s: %w", dir, err)
+	}
+	return toolformat.Family(t.ToolCall).Name(), nil
 }

@@ -11,7 +11,7 @@ import (
 	"agentmill/internal/env/email/emailtest"
 )
 
-func TestTrainedRules(t *testing.T) {
+func TestRules(t *testing.T) {
 	dir := t.TempDir()
 	write := func(text string) {
 		t.Helper()
@@ -20,19 +20,19 @@ func TestTrainedRules(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "expert", "heuristic", dir} {
-		if rules, ok, err := catalog.TrainedRules(name); ok || err != nil {
-			t.Errorf("TrainedRules(%q) = %v, %v, %v; want none", name, rules, ok, err)
+		if rules, ok, err := catalog.Rules(name, ""); ok || err != nil || rules != catalog.DefaultOptions() {
+			t.Errorf("Rules(%q) = %v, %v, %v; want the defaults", name, rules, ok, err)
 		}
 	}
 	write(`{"schema":1,"env_options":{"search":"all","max_turns":6,"turn_tokens":48,"max_hits":5,"mail_words":60,"ids":"full","on_bad_call":"tell","tool_format":"json"}}`)
 	want := emailtest.Options()
 	want.Search, want.IDs, want.OnBadCall, want.ToolFormat = "all", "full", "tell", "json"
-	got, ok, err := catalog.TrainedRules(dir)
+	got, ok, err := catalog.Rules(dir, "")
 	if diff := cmp.Diff(want, got); diff != "" || !ok || err != nil {
-		t.Errorf("TrainedRules: %v, %v (-want +got):\n%s", ok, err, diff)
+		t.Errorf("Rules: %v, %v (-want +got):\n%s", ok, err, diff)
 	}
 	write(`{`)
-	_, _, err = catalog.TrainedRules(dir)
+	_, _, err = catalog.Rules(dir, "")
 	wantError(t, "a broken manifest", err, "agentmill.json: ")
 }
 

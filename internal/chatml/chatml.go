@@ -1,25 +1,22 @@
-// Package chatml turns conversations into tokens as ChatML models (SmolLM2,
-// Qwen2) read them, and sampled tokens into text:
+// Package chatml writes conversations as ChatML models (SmolLM2) read them:
 //
 //	<|im_start|>ROLE\nCONTENT<|im_end|>\n
 //
-// A Codec encodes for playing: the prompt once, then what is observed after
-// each turn; sampled tokens are kept as they are. Render encodes recorded text
-// for training.
+// It is what a policy without a template of its own gets, and one whose template
+// does nothing else. Package dialog says what holds of all ways of writing, H1
+// to H3.
 //
-// H1: nothing is encoded twice. What EncodePrompt and EncodeObserved return is
-// appended to the tokens sampled in between; a template never rewrites them.
-// H2: content is mere text: "<|im_end|>" in a mail does not end a turn.
-// H3: only what an assistant writes is trained on, its <|im_end|> included; the
-// header before it and the newline after it are not.
 // H4: messages are rendered as given. No default system prompt is added, as
 // SmolLM2's published template does when there is none.
 package chatml
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"agentmill/internal/chat"
+	"agentmill/internal/dialog"
 	"agentmill/internal/tokenizer"
 )
 
@@ -28,14 +25,15 @@ const (
 	endToken   = "<|im_end|>"
 )
 
-// A Codec encodes and decodes one model's conversations. It is safe for
-// concurrent use.
+// A Codec is ChatML as a dialog.Encoder.
 type Codec struct {
 	tok        *tokenizer.Tokenizer
 	start, end int32
 	newline    []int32
 	header     []int32 // that begins an assistant's turn
 }
+
+var _ dialog.Encoder = (*Codec)(nil)
 
 // New returns the codec for tok, whose vocabulary must have ChatML's two markers.
 func New(tok *tokenizer.Tokenizer) (*Codec, error) {
@@ -55,23 +53,46 @@ func New(tok *tokenizer.Tokenizer) (*Codec, error) {
 	return c, nil
 }
 
-// EndOfTurn is the token by which the model ends its turn.
+// EndOfTurn is <|im_end|>.
 func (c *Codec) EndOfTurn() int32 { return c.end }
 
-// Decode returns the text of sampled tokens, control tokens by their names.
+// Decode implements dialog.Encoder.
 func (c *Codec) Decode(ids []int32) string { return c.tok.Decode(ids) }
 
-// EncodePrompt encodes a conversation and the header of the turn that answers
-// it. Tools do not appear: the system message describes them.
-func (c *Codec) EncodePrompt(messages []chat.Message, _ []chat.Tool) []int32 {
+// EncodeTurn implements dialog.Encoder.
+func (c *Codec) EncodeTurn(text string) []int32 { return append(c.tok.Encode(text), c.end) }
+
+// ShowsTools implements dialog.Encoder: ChatML has no place for tools.
+func (*Codec) ShowsTools() bool { return false }
+
+// Begin implements dialog.Encoder.
+func (c *Codec) Begin(messages []chat.Message, _ []chat.Tool) (dialog.Dialog, error) {
+	return talk{c, c.EncodePrompt(messages)}, nil
+}
+
+// talk is a conversation. What follows a turn does not depend on what was before.
+type talk struct {
+	*Codec
+	prompt []int32
+}
+
+// Prompt implements dialog.Dialog.
+func (t talk) Prompt() []int32 { return t.prompt }
+
+// Next implements dialog.Dialog.
+func (t talk) Next(_ string, observed []chat.Message) (dialog.Step, error) {
+	return dialog.Step{IDs: t.EncodeObserved(observed)}, nil
+}
+
+// EncodePrompt encodes a conversation and the header of the turn that answers it.
+func (c *Codec) EncodePrompt(messages []chat.Message) []int32 {
 	return append(c.messages(nil, messages), c.header...)
 }
 
 // EncodeObserved encodes what follows the <|im_end|> of an assistant's turn:
 // the newline that the template puts there, messages, the next turn's header.
 func (c *Codec) EncodeObserved(messages []chat.Message) []int32 {
-	ids := append([]int32(nil), c.newline...)
-	return append(c.messages(ids, messages), c.header...)
+	return append(c.messages(slices.Clone(c.newline), messages), c.header...)
 }
 
 func (c *Codec) messages(ids []int32, messages []chat.Message) []int32 {
@@ -86,4 +107,13 @@ func (c *Codec) messages(ids []int32, messages []chat.Message) []int32 {
 		ids = append(append(ids, c.end), c.newline...)
 	}
 	return ids
+}
+
+// Text is a conversation as text, up to where the next assistant turn begins.
+func Text(messages []chat.Message) string {
+	var b strings.Builder
+	for _, m := range messages {
+		b.WriteString(startToken + string(m.Role) + "\n" + m.Content + endToken + "\n")
+	}
+	return b.String() + startToken + string(chat.Assistant) + "\n"
 }

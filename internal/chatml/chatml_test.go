@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agentmill/internal/chat"
+	"agentmill/internal/dialog"
 	"agentmill/internal/tokenizer"
 )
 
@@ -56,20 +57,20 @@ func golden(t *testing.T, name string) rendered {
 }
 
 // play encodes messages as a game does: prompt, then turn by turn.
-func play(c *Codec, messages []chat.Message) []Turn {
-	var turns []Turn
+func play(c *Codec, messages []chat.Message) []dialog.Turn {
+	var turns []dialog.Turn
 	var ids []int32
 	for len(messages) > 0 {
-		n := slices.IndexFunc(messages, isAssistant)
+		n := slices.IndexFunc(messages, func(m chat.Message) bool { return m.Role == chat.Assistant })
 		if n < 0 {
 			n = len(messages)
 		}
 		if ids == nil {
-			ids = c.EncodePrompt(messages[:n], nil)
+			ids = c.EncodePrompt(messages[:n])
 		} else {
 			ids = append(ids, c.EncodeObserved(messages[:n])...)
 		}
-		turn := Turn{Prompt: slices.Clone(ids)}
+		turn := dialog.Turn{Prompt: slices.Clone(ids)}
 		if n < len(messages) {
 			turn.Sampled = append(c.tok.Encode(messages[n].Content), c.end)
 			n++
@@ -89,10 +90,10 @@ func TestAgreesWithTemplate(t *testing.T) {
 		g := golden(t, name)
 		turns := play(c, g.Messages)
 		got := turns[len(turns)-1].Prompt
-		if i := Drift(g.IDs, got); i >= 0 {
+		if i := dialog.Drift(g.IDs, got); i >= 0 {
 			t.Errorf("%s: token %d differs: got %q, want %q", name, i, c.Decode(got), c.Decode(g.IDs))
 		}
-		if err := CheckPrefix(turns); err != nil {
+		if err := dialog.CheckPrefix(turns); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -102,7 +103,7 @@ func TestAgreesWithTemplate(t *testing.T) {
 func TestNoDefaultSystemPrompt(t *testing.T) {
 	c := codec(t)
 	g := golden(t, "no system message")
-	got := c.EncodePrompt(g.Messages, nil)
+	got := c.EncodePrompt(g.Messages)
 	if text := c.Decode(got); strings.Contains(text, "SmolLM") || strings.Contains(text, "system") {
 		t.Errorf("a system prompt sneaked in: %q", text)
 	}
@@ -117,11 +118,8 @@ func TestNoDefaultSystemPrompt(t *testing.T) {
 func TestRenderEqualsPlay(t *testing.T) {
 	c := codec(t)
 	g := golden(t, "finished")
-	s, err := c.Render(g.Messages)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := Join(play(c, g.Messages))
+	s := render(t, c, g.Messages)
+	want := dialog.Join(play(c, g.Messages))
 	if len(want) != 1 {
 		t.Fatalf("playing gives %d samples, want 1", len(want))
 	}
@@ -129,7 +127,7 @@ func TestRenderEqualsPlay(t *testing.T) {
 		t.Errorf("rendered and played samples differ (-played +rendered):\n%s", d)
 	}
 	// The template ends with a newline that nobody samples.
-	if i := Drift(g.IDs, append(slices.Clone(s.IDs), c.newline...)); i >= 0 {
+	if i := dialog.Drift(g.IDs, append(slices.Clone(s.IDs), c.newline...)); i >= 0 {
 		t.Errorf("token %d differs from the template's", i)
 	}
 	if got, want := trainedText(c, s), "search contract harbor<|im_end|>read 12<|im_end|>answer 31 May 2001 | 12<|im_end|>"; got != want {
@@ -137,7 +135,19 @@ func TestRenderEqualsPlay(t *testing.T) {
 	}
 }
 
-func trainedText(c *Codec, s Sample) string {
+func render(t *testing.T, c *Codec, messages []chat.Message) dialog.Sample {
+	t.Helper()
+	samples, err := dialog.Render(c, messages, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(samples) != 1 {
+		t.Fatalf("%d samples, want 1", len(samples))
+	}
+	return samples[0]
+}
+
+func trainedText(c *Codec, s dialog.Sample) string {
 	var ids []int32
 	for i, trained := range s.Trained {
 		if trained {
@@ -149,7 +159,7 @@ func trainedText(c *Codec, s Sample) string {
 
 func TestRenderWithoutAssistant(t *testing.T) {
 	c := codec(t)
-	_, err := c.Render([]chat.Message{{Role: chat.User, Content: "x"}})
+	_, err := dialog.Render(c, []chat.Message{{Role: chat.User, Content: "x"}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "0 trainable tokens") {
 		t.Errorf("error is %v, want that nothing is trainable", err)
 	}
@@ -160,11 +170,11 @@ func TestRenderWithoutAssistant(t *testing.T) {
 func TestSampledTokensAreKept(t *testing.T) {
 	c := codec(t)
 	messages := golden(t, "two turns").Messages
-	prompt := c.EncodePrompt(messages[:2], nil)
+	prompt := c.EncodePrompt(messages[:2])
 	own := append(letters(c, "search"), c.end)
 	second := slices.Concat(prompt, own, c.EncodeObserved(messages[3:]))
 	answer := append(c.tok.Encode("read 12"), c.end)
-	samples := Join([]Turn{{prompt, own}, {second, answer}})
+	samples := dialog.Join([]dialog.Turn{{Prompt: prompt, Sampled: own}, {Prompt: second, Sampled: answer}})
 	if len(samples) != 1 {
 		t.Fatalf("%d samples, want 1", len(samples))
 	}
@@ -173,14 +183,11 @@ func TestSampledTokensAreKept(t *testing.T) {
 		t.Error("the row does not hold exactly the sampled tokens")
 	}
 	messages[2].Content = "search"
-	again, err := c.Render(append(messages, chat.Message{Role: chat.Assistant, Content: "read 12"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if i := Drift(s.IDs, again.IDs); i != len(prompt) {
+	again := render(t, c, append(messages, chat.Message{Role: chat.Assistant, Content: "read 12"}))
+	if i := dialog.Drift(s.IDs, again.IDs); i != len(prompt) {
 		t.Errorf("encoding again drifts at %d, want %d", i, len(prompt))
 	}
-	if i := Drift(s.IDs, s.IDs); i != -1 {
+	if i := dialog.Drift(s.IDs, s.IDs); i != -1 {
 		t.Errorf("a row drifts from itself at %d", i)
 	}
 }
@@ -200,7 +207,7 @@ func TestLostCallIsFound(t *testing.T) {
 	turns := play(c, messages)
 	messages[2].Content = ""
 	turns[1].Prompt = play(c, messages)[1].Prompt
-	if err := CheckPrefix(turns); err == nil || !strings.Contains(err.Error(), "turn 2: ") {
+	if err := dialog.CheckPrefix(turns); err == nil || !strings.Contains(err.Error(), "turn 2: ") {
 		t.Errorf("error is %v, want one that names turn 2", err)
 	}
 }
@@ -208,11 +215,11 @@ func TestLostCallIsFound(t *testing.T) {
 // TestRewrittenHistory is T4: turn 2's prompt lacks the thoughts of turn 1.
 func TestRewrittenHistory(t *testing.T) {
 	prompt, thought, call := []int32{1, 2}, []int32{10, 11, 12}, []int32{20, 21}
-	first := Turn{Prompt: prompt, Sampled: slices.Concat(thought, call)}
-	second := Turn{Prompt: slices.Concat(prompt, call, []int32{3}), Sampled: []int32{30, 31}}
-	got := Join([]Turn{first, second})
+	first := dialog.Turn{Prompt: prompt, Sampled: slices.Concat(thought, call)}
+	second := dialog.Turn{Prompt: slices.Concat(prompt, call, []int32{3}), Sampled: []int32{30, 31}}
+	got := dialog.Join([]dialog.Turn{first, second})
 	no, yes := false, true
-	want := []Sample{
+	want := []dialog.Sample{
 		{IDs: []int32{1, 2, 10, 11, 12, 20, 21}, Trained: []bool{no, no, yes, yes, yes, yes, yes}},
 		{IDs: []int32{1, 2, 20, 21, 3, 30, 31}, Trained: []bool{no, no, no, no, no, yes, yes}},
 	}
@@ -226,16 +233,16 @@ func TestRewrittenHistory(t *testing.T) {
 func TestEndOfTurnIsTrained(t *testing.T) {
 	c := codec(t)
 	prompt := []int32{c.start, 5}
-	whole := Join([]Turn{{prompt, []int32{7, c.end}}})[0]
+	whole := dialog.Join([]dialog.Turn{{Prompt: prompt, Sampled: []int32{7, c.end}}})[0]
 	if n := len(whole.IDs) - 1; whole.IDs[n] != c.end || !whole.Trained[n] {
 		t.Errorf("last token %d, trained %v: want the end of turn, trained", whole.IDs[n], whole.Trained[n])
 	}
-	cut := Join([]Turn{{prompt, []int32{7, 8}}})[0]
+	cut := dialog.Join([]dialog.Turn{{Prompt: prompt, Sampled: []int32{7, 8}}})[0]
 	if slices.Contains(cut.IDs, c.end) {
 		t.Error("a cut turn has an end-of-turn token")
 	}
 	// Played on after a cut turn, the engine closes it: present, not trained.
-	on := Join([]Turn{{prompt, []int32{7, 8}}, {slices.Concat(prompt, []int32{7, 8, c.end, 9}), []int32{6}}})[0]
+	on := dialog.Join([]dialog.Turn{{Prompt: prompt, Sampled: []int32{7, 8}}, {Prompt: slices.Concat(prompt, []int32{7, 8, c.end, 9}), Sampled: []int32{6}}})[0]
 	if i := slices.Index(on.IDs, c.end); i < 0 || on.Trained[i] {
 		t.Errorf("end of the cut turn at %d: want it in the row, not trained", i)
 	}
@@ -245,14 +252,14 @@ func TestEndOfTurnIsTrained(t *testing.T) {
 // that the next prompt drops, every sample is as long as one turn was.
 func TestLengthIsThatOfTheLastTurn(t *testing.T) {
 	const thoughts = 1000
-	var turns []Turn
+	var turns []dialog.Turn
 	history := []int32{1}
 	for i := range 6 {
 		sampled := append(slices.Repeat([]int32{9}, thoughts), int32(100+i))
-		turns = append(turns, Turn{Prompt: slices.Clone(history), Sampled: sampled})
+		turns = append(turns, dialog.Turn{Prompt: slices.Clone(history), Sampled: sampled})
 		history = append(history, int32(100+i), 2)
 	}
-	samples := Join(turns)
+	samples := dialog.Join(turns)
 	if len(samples) != len(turns) {
 		t.Fatalf("%d samples, want %d", len(samples), len(turns))
 	}

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -148,23 +147,4 @@ func (p *Policy) context(name string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("read %s: %w", p.path(name), err)
-}
-
-// ChatTemplate returns the Jinja template of chat_template.jinja or of
-// tokenizer_config.json, "" if there is none.
-func (p *Policy) ChatTemplate() string {
-	if p.Base != nil {
-		return p.Base.ChatTemplate()
-	}
-	if data := p.files[templateFile]; data != nil {
-		return string(data)
-	}
-	var c struct {
-		Template any `json:"chat_template"`
-	}
-	if json.Unmarshal(p.files[tokenizerConfigFile], &c) != nil {
-		return ""
-	}
-	s, _ := c.Template.(string)
-	return s
 }

@@ -20,11 +20,11 @@ import (
 func play(t *testing.T, q question.Question, opts traj.EnvOptions) *traj.Trajectory {
 	t.Helper()
 	g := &agent.Game{Policy: heuristic.New(toolformat.Line{}), Env: emailtest.Open(t, opts), Clock: clock.FixedAt(time.Unix(0, 0))}
-	row, err := agent.Run(t.Context(), g, &q, 0)
+	rows, err := agent.Run(t.Context(), g, &q, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return row
+	return rows[0]
 }
 
 // said are the policy's turns.

@@ -11,7 +11,9 @@
 // alone, never on what else is in the batch: rows are independent (D2 of package
 // device) and each sampled token takes one number from the session's own stream.
 // I2: what was sampled is kept as sampled. Observed messages are encoded once,
-// when they arrive, and appended; nothing is encoded again.
+// when they arrive, and appended; nothing is encoded again, unless the model's
+// template rewrites what was: then the attempt goes on as a new part, whose
+// prompt is the rewritten conversation.
 package infer
 
 import (
@@ -21,31 +23,17 @@ import (
 	"slices"
 
 	"agentmill/internal/agent"
-	"agentmill/internal/chat"
 	"agentmill/internal/clock"
+	"agentmill/internal/dialog"
 	"agentmill/internal/model"
 	"agentmill/internal/traj"
 )
-
-// A Codec turns conversations into tokens and sampled tokens into text, as the
-// model's family writes them.
-type Codec interface {
-	// EncodePrompt encodes a conversation up to where the first assistant turn
-	// begins, its header included.
-	EncodePrompt(messages []chat.Message, tools []chat.Tool) []int32
-	// EncodeObserved encodes what follows an assistant turn's end-of-turn token,
-	// up to where the next one begins, its header included.
-	EncodeObserved(messages []chat.Message) []int32
-	Decode(ids []int32) string
-	// EndOfTurn is the token by which the model ends its turn.
-	EndOfTurn() int32
-}
 
 // A Config says what an Engine plays and how large it may get. Keys and values
 // take at most Sessions × Context positions.
 type Config struct {
 	Model       model.Model
-	Codec       Codec
+	Codec       dialog.Encoder
 	Policy      traj.Policy
 	Context     int // most tokens of a session; 0: as many as the model has positions
 	Sessions    int // most live sessions, others wait in Begin; 0: 32
@@ -89,6 +77,9 @@ func New(cfg Config) *Engine {
 	return e
 }
 
+// ShowsTools says whether the model's template writes tools into the prompt.
+func (e *Engine) ShowsTools() bool { return e.cfg.Codec.ShowsTools() }
+
 // Info names the policy in records.
 func (e *Engine) Info() traj.Policy { return e.cfg.Policy }
 
@@ -104,7 +95,12 @@ func (e *Engine) Begin(ctx context.Context, task agent.Task) (agent.Session, err
 	}
 	select {
 	case e.slots <- struct{}{}:
-		return newSession(e, task), nil
+		s, err := newSession(e, task)
+		if err != nil {
+			<-e.slots
+			return nil, err
+		}
+		return s, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-e.stopped:

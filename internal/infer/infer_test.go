@@ -16,6 +16,7 @@ import (
 	"agentmill/internal/chat"
 	"agentmill/internal/clock"
 	"agentmill/internal/device/cpu"
+	"agentmill/internal/dialog"
 	"agentmill/internal/infer"
 	"agentmill/internal/model"
 	"agentmill/internal/model/decoder"
@@ -32,12 +33,21 @@ const (
 // end with "k", as markup would.
 type letters struct{}
 
-func (letters) EncodePrompt(messages []chat.Message, _ []chat.Tool) []int32 {
-	return encode(messages[0].Content)
+func (letters) Begin(messages []chat.Message, _ []chat.Tool) (dialog.Dialog, error) {
+	return talk{prompt: encode(messages[0].Content)}, nil
 }
 
-func (letters) EncodeObserved(messages []chat.Message) []int32 {
-	return encode("j" + messages[0].Content + "k")
+func (letters) EncodeTurn(string) []int32 { panic("not for playing") }
+
+func (letters) ShowsTools() bool { return false }
+
+// talk is a conversation that is never rewritten.
+type talk struct{ prompt []int32 }
+
+func (t talk) Prompt() []int32 { return t.prompt }
+
+func (talk) Next(_ string, observed []chat.Message) (dialog.Step, error) {
+	return dialog.Step{IDs: encode("j" + observed[0].Content + "k")}, nil
 }
 
 func (letters) EndOfTurn() int32 { return end }
@@ -223,7 +233,7 @@ func checkLayout(t *testing.T, trace agent.Trace, replies []agent.Reply) {
 	add(encode("abc"), false)
 	for i, r := range replies {
 		if i > 0 {
-			add(letters{}.EncodeObserved(user(strings.Repeat("def", i%2+1))), false)
+			add(encode("j"+strings.Repeat("def", i%2+1)+"k"), false)
 		}
 		if r.Turn.PromptTokens != len(want) {
 			t.Errorf("turn %d: prompt has %d tokens, want %d", i, r.Turn.PromptTokens, len(want))

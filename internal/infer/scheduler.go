@@ -75,6 +75,11 @@ func (s *scheduler) accept(j job) {
 			own.cache = s.model.NewCache(s.engine.cfg.Context)
 			s.live = append(s.live, own)
 		}
+		if j.turn.prompt != nil {
+			own.cached = min(own.cached, j.turn.kept(own))
+			own.cache.Truncate(own.cached)
+			own.prompt = j.turn.prompt
+		}
 		own.playing = true
 		s.active = append(s.active, j.turn)
 	}

@@ -9,6 +9,7 @@ import (
 	"agentmill/internal/chat"
 	"agentmill/internal/clock"
 	"agentmill/internal/device"
+	"agentmill/internal/dialog"
 	"agentmill/internal/seed"
 	"agentmill/internal/traj"
 )
@@ -22,7 +23,11 @@ type session struct {
 	limit    int // most tokens a turn
 	close    sync.Once
 
-	prompt  []int32 // the first of tokens; never changed
+	dialog dialog.Dialog
+	text   string        // of the last turn
+	parts  []agent.Trace // before the template rewrote what was
+
+	prompt  []int32 // the first of tokens; only the scheduler changes it
 	tokens  []int32 // all tokens so far, T1 of package traj
 	trained []bool
 	logp    []float32
@@ -35,7 +40,7 @@ type session struct {
 	playing bool
 }
 
-func newSession(e *Engine, task agent.Task) *session {
+func newSession(e *Engine, task agent.Task) (*session, error) {
 	s := &session{
 		engine: e, sampling: task.Sampling, limit: task.TurnTokens,
 		rng: seed.Stream(task.Seed, "sample"),
@@ -43,21 +48,25 @@ func newSession(e *Engine, task agent.Task) *session {
 	if s.limit <= 0 {
 		s.limit = e.cfg.Context
 	}
-	s.prompt = e.cfg.Codec.EncodePrompt(task.Prompt, task.Tools)
+	var err error
+	if s.dialog, err = e.cfg.Codec.Begin(task.Prompt, task.Tools); err != nil {
+		return nil, err
+	}
+	s.prompt = s.dialog.Prompt()
 	s.observe(s.prompt)
-	return s
+	return s, nil
 }
 
 // Next appends what was observed and samples the next turn.
 func (s *session) Next(ctx context.Context, observed []chat.Message) (agent.Reply, error) {
-	codec := s.engine.cfg.Codec
+	t := &turn{ctx: ctx, session: s, left: s.limit, done: make(chan struct{})}
 	if s.sampled > 0 {
-		s.endTurn(codec.EndOfTurn())
-		s.observe(codec.EncodeObserved(observed))
+		if err := s.goOn(t, observed); err != nil {
+			return agent.Reply{}, err
+		}
 	}
 	start := s.engine.cfg.Clock.Now()
-	prompt, cached := len(s.tokens), s.cached
-	t := &turn{ctx: ctx, session: s, left: s.limit, done: make(chan struct{})}
+	prompt, cached := len(s.tokens), min(s.cached, t.kept(s))
 	if prompt >= s.engine.cfg.Context {
 		t.finish = chat.FinishContext
 	} else if err := s.play(t); err != nil {
@@ -71,8 +80,35 @@ func (s *session) Next(ctx context.Context, observed []chat.Message) (agent.Repl
 	if t.finish == chat.FinishStop {
 		ids = ids[:len(ids)-1]
 	}
-	reply.Text = codec.Decode(ids)
+	s.text = s.engine.cfg.Codec.Decode(ids)
+	reply.Text = s.text
 	return reply, nil
+}
+
+// goOn takes in what was observed after the last turn.
+func (s *session) goOn(t *turn, observed []chat.Message) error {
+	step, err := s.dialog.Next(s.text, observed)
+	if err != nil {
+		return err
+	}
+	if step.Rewritten {
+		s.rewrite(t, step.IDs)
+		return nil
+	}
+	s.endTurn(s.engine.cfg.Codec.EndOfTurn())
+	s.observe(step.IDs)
+	return nil
+}
+
+// rewrite begins a new part with another prompt.
+func (s *session) rewrite(t *turn, prompt []int32) {
+	s.parts = append(s.parts, s.Trace())
+	for t.same < min(len(prompt), len(s.tokens)) && prompt[t.same] == s.tokens[t.same] {
+		t.same++
+	}
+	t.prompt = prompt
+	s.tokens, s.trained, s.logp, s.full, s.sampled = nil, nil, nil, nil, 0
+	s.observe(prompt)
 }
 
 // play posts t to the scheduler and waits for its end.
@@ -84,7 +120,10 @@ func (s *session) play(t *turn) error {
 	return t.err
 }
 
-// Trace is the token record up to the token sampled last.
+// Parts are the token records before the template rewrote what was.
+func (s *session) Parts() []agent.Trace { return s.parts }
+
+// Trace is the token record up to the token sampled last, of the last part.
 func (s *session) Trace() agent.Trace {
 	n := s.sampled
 	return agent.Trace{
@@ -132,11 +171,21 @@ func (s *session) push(id int32, trained bool, logp, full float32) {
 type turn struct {
 	ctx     context.Context //nolint:containedctx // a turn lives as long as the call it belongs to
 	session *session
-	left    int // tokens that may still be sampled
+	left    int     // tokens that may still be sampled
+	prompt  []int32 // of a part that begins with this turn, else nil
+	same    int     // tokens of it that stood there before
 	finish  chat.FinishReason
 	over    bool
 	err     error
 	done    chan struct{}
+}
+
+// kept is how many tokens of the session's cache are of use to this turn.
+func (t *turn) kept(s *session) int {
+	if t.prompt == nil {
+		return s.cached
+	}
+	return min(t.same, len(t.prompt)-1) // one at least is run
 }
 
 // pending are the tokens that the model has not seen yet.

@@ -25,11 +25,11 @@ var layers = [][]string{
 	// vocabulary: types that flow, and pure functions over text and numbers
 	{"internal/condition", "internal/chat", "internal/mail", "internal/question", "internal/stats", "internal/extract", "internal/keyword", "internal/match", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer"},
 	// records and contracts
-	{"internal/traj", "internal/chatml", "internal/near", "internal/mailstore", "internal/mailbox", "internal/samplemail"},
-	{"internal/dataset", "internal/env", "internal/llm", "internal/toolformat", "internal/reward", "internal/device/cpu/ref"},
+	{"internal/traj", "internal/dialog", "internal/near", "internal/mailstore", "internal/mailbox", "internal/samplemail"},
+	{"internal/chatml", "internal/dataset", "internal/env", "internal/llm", "internal/toolformat", "internal/reward", "internal/device/cpu/ref"},
 	{"internal/mailsource"},
 	// implementations and engines
-	{"internal/agent", "internal/device/devicetest", "internal/env/envtest", "internal/nn"},
+	{"internal/agent", "internal/chattemplate", "internal/device/devicetest", "internal/env/envtest", "internal/nn"},
 	{"internal/device/cpu", "internal/env/email", "internal/model", "internal/heuristic", "internal/scripted", "internal/openai", "internal/prompted", "internal/rl"},
 	{"internal/env/email/emailtest", "internal/model/decoder", "internal/model/modeltest", "internal/optim"},
 	{"internal/model/llama", "internal/model/qwen2", "internal/model/qwen3"},
@@ -52,6 +52,7 @@ var onlyIn = map[string][]string{
 	"github.com/parquet-go/parquet-go":  {"internal/dataset"},
 	"github.com/sashabaranov/go-openai": {"internal/openai"},
 	"modernc.org/sqlite":                {"internal/mailstore", "bench/ingest"},
+	"github.com/ardanlabs/jinja":        {"internal/chattemplate"},
 	"gorgonia.org/cu":                   {"internal/device/cuda"},
 	"math/rand":                         {},
 }

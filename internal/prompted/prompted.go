@@ -78,6 +78,9 @@ func (*session) Close() error { return nil }
 
 // Next implements agent.Session.
 func (s *session) Next(ctx context.Context, observed []chat.Message) (agent.Reply, error) {
+	if !s.Native {
+		observed = inWords(observed)
+	}
 	s.messages = append(slices.Clip(s.messages), observed...)
 	reply, err := s.complete(ctx)
 	if err != nil {
@@ -109,6 +112,18 @@ func (s *session) complete(ctx context.Context) (llm.Reply, error) {
 	reply, err := s.Client.Complete(within, s.request())
 	s.left -= clk.Now().Sub(start)
 	return reply, err
+}
+
+// inWords gives results to the user's side: a server takes a message of a tool
+// only after a call in its own protocol, and the calls here are words.
+func inWords(observed []chat.Message) []chat.Message {
+	said := slices.Clone(observed)
+	for i := range said {
+		if said[i].Role == chat.ToolRole {
+			said[i].Role, said[i].ToolCallID = chat.User, ""
+		}
+	}
+	return said
 }
 
 func (s *session) request() llm.Request {

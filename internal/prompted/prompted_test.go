@@ -60,11 +60,11 @@ func play(t *testing.T, cfg Config, format string, prompt *Prompt) (*traj.Trajec
 	if prompt != nil {
 		g.Prompt = prompt.Rewrite
 	}
-	row, err := agent.Run(t.Context(), g, &emailtest.Questions()[0], 0)
-	if err == nil {
-		err = row.Check()
+	rows, err := agent.Run(t.Context(), g, &emailtest.Questions()[0], 0)
+	if err != nil {
+		return nil, err
 	}
-	return row, err
+	return rows[0], rows[0].Check()
 }
 
 func TestTextAndNativeCallsGiveTheSameRow(t *testing.T) {

@@ -18,10 +18,11 @@ import (
 func Ask(ctx context.Context, g *agent.Game, q *question.Question, out, talk io.Writer) error {
 	game := *g
 	game.Watch = func(s agent.Step) { showStep(talk, s) }
-	row, err := agent.Run(ctx, &game, q, 0)
+	rows, err := agent.Run(ctx, &game, q, 0)
 	if err != nil {
 		return err
 	}
+	row := rows[0] // in its outcome all parts are equal
 	switch row.Stop {
 	case traj.Answered, traj.Abstained:
 		return showAnswer(ctx, g.Env, q, row, out)

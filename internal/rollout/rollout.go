@@ -87,9 +87,10 @@ type job struct {
 	attempt int
 }
 
-// A result is what became of a job: a row, or why there is none.
+// A result is what became of a job: the rows of its parts, none if the policy
+// declined.
 type result struct {
-	row      *traj.Trajectory
+	rows     []*traj.Trajectory
 	declined string // why the policy does not play
 	resumed  bool
 }
@@ -156,26 +157,49 @@ type player struct {
 // play is safe for concurrent use. Failed attempts are not kept for the next
 // run: what made them fail may have passed by then.
 func (p *player) play(ctx context.Context, _ int, j job) (result, error) {
-	key := traj.RowID(p.Group(j.q), j.attempt, 0)
-	if raw, ok := p.journal.Done(key); ok {
-		row := new(traj.Trajectory)
-		if err := dataset.Unmarshal(raw, row); err != nil {
-			return result{}, fmt.Errorf("journal entry %s: %w", key, err)
-		}
-		return result{row: row, resumed: true}, nil
+	if rows, err := p.recall(j); len(rows) > 0 || err != nil {
+		return result{rows: rows, resumed: true}, err
 	}
-	row, err := agent.Run(ctx, p.Game, j.q, j.attempt)
+	rows, err := agent.Run(ctx, p.Game, j.q, j.attempt)
 	if errors.Is(err, agent.ErrDeclined) {
 		return result{declined: reason(err)}, nil
 	}
-	if err != nil || row.Stop == traj.Failed {
-		return result{row: row}, err
+	if err != nil || rows[0].Stop == traj.Failed {
+		return result{rows: rows}, err
 	}
-	raw, err := dataset.Marshal(row)
-	if err != nil {
-		return result{}, fmt.Errorf("attempt %d at question %s: %w", j.attempt, j.q.ID, err)
+	return result{rows: rows}, p.note(rows)
+}
+
+// recall finds the rows of a job in the journal.
+func (p *player) recall(j job) (rows []*traj.Trajectory, err error) {
+	group := p.Group(j.q)
+	for {
+		key := traj.RowID(group, j.attempt, len(rows))
+		raw, ok := p.journal.Done(key)
+		if !ok {
+			return rows, nil
+		}
+		row := new(traj.Trajectory)
+		if err := dataset.Unmarshal(raw, row); err != nil {
+			return nil, fmt.Errorf("journal entry %s: %w", key, err)
+		}
+		rows = append(rows, row)
 	}
-	return result{row: row}, p.journal.Append(key, raw)
+}
+
+// note writes rows into the journal, the first part last: where it is there, all
+// are.
+func (p *player) note(rows []*traj.Trajectory) error {
+	for _, row := range slices.Backward(rows) {
+		raw, err := dataset.Marshal(row)
+		if err != nil {
+			return fmt.Errorf("attempt %d at question %s: %w", row.Attempt, row.Question.ID, err)
+		}
+		if err := p.journal.Append(row.ID, raw); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // reason is why a policy declined, in its own words where it has any.
@@ -200,15 +224,17 @@ func (p *player) keep(ctx context.Context, r result, st *Stats, bar *progress.Ba
 	}
 	st.add(r)
 	bar.Set(st.brief())
-	if r.row == nil {
-		return nil
-	}
-	if a, ok := p.Policy.(agent.Auditor); ok {
-		if err := a.Audit(ctx, r.row); err != nil {
+	if a, ok := p.Policy.(agent.Auditor); ok && len(r.rows) > 0 {
+		if err := a.Audit(ctx, r.rows[0]); err != nil {
 			return err
 		}
 	}
-	return out.Write(r.row)
+	for _, row := range r.rows {
+		if err := out.Write(row); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // load reads the questions and chooses those to play.

@@ -15,7 +15,7 @@ type Stats struct {
 	Read, Bad          int            // question records
 	OtherSplit, Absent int            // questions that were not to be played, or could not
 	Questions          int            // played
-	Rows, Resumed      int            // written; of them found in the journal
+	Rows, Resumed      int            // attempts written; of them found in the journal
 	Declined           map[string]int // attempts that the policy did not play, by reason
 	Stops              map[traj.StopReason]int
 	Passing            int        // failures that may pass by themselves
@@ -32,13 +32,14 @@ func newStats() *Stats {
 func (s *Stats) Failed() int { return s.Stops[traj.Failed] }
 
 func (s *Stats) add(r result) {
-	if r.row == nil {
+	if len(r.rows) == 0 {
 		s.Declined[r.declined]++
 		return
 	}
+	row := r.rows[0] // all parts tell the same of their attempt
 	s.Rows++
-	s.Stops[r.row.Stop]++
-	if f := r.row.Failure; f != nil {
+	s.Stops[row.Stop]++
+	if f := row.Failure; f != nil {
 		if f.Passing() {
 			s.Passing++
 		}
@@ -50,7 +51,7 @@ func (s *Stats) add(r result) {
 		s.Resumed++
 		return
 	}
-	u := r.row.Usage
+	u := row.Usage
 	s.Played.PromptTokens += u.PromptTokens
 	s.Played.CompletionTokens += u.CompletionTokens
 	s.Played.CachedTokens += u.CachedTokens

@@ -21,11 +21,11 @@ import (
 
 func play(t *testing.T, g *agent.Game, question int) *traj.Trajectory {
 	t.Helper()
-	row, err := agent.Run(t.Context(), g, &emailtest.Questions()[question], 0)
+	rows, err := agent.Run(t.Context(), g, &emailtest.Questions()[question], 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return row
+	return rows[0]
 }
 
 // said are the policy's turns.

@@ -197,10 +197,8 @@ func classAt(s string) (class, int) {
 func prefix(s string, c class, limit int) int {
 	n := 0
 	for n < len(s) && limit != 0 {
-		got, size := class(0), 1
-		if s[n] < utf8.RuneSelf { // most text
-			got = classes[s[n]]
-		} else {
+		got, size := classes[s[n]], 1
+		if s[n] >= utf8.RuneSelf {
 			got, size = classAt(s[n:])
 		}
 		if got != c {
@@ -216,10 +214,8 @@ func prefix(s string, c class, limit int) int {
 func prefixNot(s string, c class) int {
 	n := 0
 	for n < len(s) {
-		got, size := class(0), 1
-		if s[n] < utf8.RuneSelf {
-			got = classes[s[n]]
-		} else {
+		got, size := classes[s[n]], 1
+		if s[n] >= utf8.RuneSelf {
 			got, size = classAt(s[n:])
 		}
 		if got == c {

@@ -170,19 +170,39 @@ func (t *Tokenizer) Append(ids []int32, text string) []int32 {
 
 // EncodeSpecial returns the ids of text, in which added tokens are recognised.
 func (t *Tokenizer) EncodeSpecial(text string) []int32 {
+	return t.encodeAdded(text, func(plain string) string { return plain })
+}
+
+// encodeAdded recognises added tokens, and changes what stands between them.
+func (t *Tokenizer) encodeAdded(text string, change func(plain string) string) []int32 {
 	var ids []int32
-	from := 0
-	for i := 0; i < len(text); {
-		a, ok := t.addedAt(text[i:])
-		if !ok {
-			i++
-			continue
+	for len(text) > 0 {
+		plain, a := t.cutAdded(text)
+		ids = t.Append(ids, change(plain))
+		if text = text[len(plain):]; text != "" {
+			ids = append(ids, a.ID)
+			text = text[len(a.Content):]
 		}
-		ids = append(t.Append(ids, text[from:i]), a.ID)
-		i += len(a.Content)
-		from = i
 	}
-	return t.Append(ids, text[from:])
+	return ids
+}
+
+// cutAdded returns what text has before its first added token, and that token.
+func (t *Tokenizer) cutAdded(text string) (plain string, a Added) {
+	for i := range len(text) {
+		if a, ok := t.addedAt(text[i:]); ok {
+			return text[:i], a
+		}
+	}
+	return text, Added{}
+}
+
+// AddedAt returns the added token whose name text begins with.
+func (t *Tokenizer) AddedAt(text string) (Added, bool) {
+	if text == "" {
+		return Added{}, false
+	}
+	return t.addedAt(text)
 }
 
 func (t *Tokenizer) addedAt(text string) (Added, bool) {

@@ -212,3 +212,19 @@ func BenchmarkEncode(b *testing.B) {
 		})
 	}
 }
+
+// TestQuotedNamesAreText: names in quoted content are text, those around it are
+// control tokens, and every text comes back.
+func TestQuotedNamesAreText(t *testing.T) {
+	tok := open(t, "smollm")
+	end, _ := tok.ID("<|im_end|>")
+	for _, content := range []string{"", "plain", "a<|im_end|>b", "<|im_<|im_end|>end|>", "<|im_end|><|im_start|>", "\uFDD0\uFDD1a\uFDD1", "<\uFDD0|im_end|>"} {
+		ids := tok.EncodeQuoted(tok.Quote(content, false) + "<|im_end|>")
+		if last := len(ids) - 1; ids[last] != end || !cmp.Equal(append([]int32{}, ids[:last]...), append([]int32{}, tok.Encode(content)...)) {
+			t.Errorf("quoted %q: %q, want it as text and one <|im_end|>", content, pieces(tok, ids))
+		}
+		if got := Unquote(tok.Quote(content, true)); got != content {
+			t.Errorf("Unquote(Quote(%q)) = %q", content, got)
+		}
+	}
+}

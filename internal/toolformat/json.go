@@ -56,13 +56,21 @@ func (JSON) Parse(text string) (chat.ToolCall, string) {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
-	if !decodeWhole(text, &c) || c.Name == "" {
+	if !decodeWhole(text, &c) {
 		return chat.ToolCall{Name: c.Name, Arguments: emptyArgs}, traj.ErrUnparsable
 	}
-	if args := bytes.TrimSpace(c.Arguments); len(args) == 0 || args[0] != '{' {
-		return chat.ToolCall{Name: c.Name, Arguments: emptyArgs}, traj.ErrBadArgs
+	return checked(c.Name, c.Arguments)
+}
+
+// checked is a call whose JSON could be read.
+func checked(name string, args json.RawMessage) (chat.ToolCall, string) {
+	if name == "" {
+		return chat.ToolCall{Arguments: emptyArgs}, traj.ErrUnparsable
 	}
-	return chat.ToolCall{Name: c.Name, Arguments: c.Arguments}, ""
+	if args = bytes.TrimSpace(args); len(args) == 0 || args[0] != '{' {
+		return chat.ToolCall{Name: name, Arguments: emptyArgs}, traj.ErrBadArgs
+	}
+	return chat.ToolCall{Name: name, Arguments: args}, ""
 }
 
 // decodeWhole reads text as exactly one value of known fields.

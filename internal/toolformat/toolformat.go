@@ -43,8 +43,74 @@ type Format interface {
 	Observe(call chat.ToolCall, content string) chat.Message
 }
 
+// A Documenter is a format that a model's own chat template teaches: Describe
+// says only what no template knows, and Place puts Document into the prompts of
+// models whose template shows no tools.
+type Documenter interface {
+	Format
+	// Document lists the tools and says how to call them.
+	Document(tools []chat.Tool) string
+}
+
+// Place returns the messages and the tools that a prompt is to be made of. A
+// format that the environment describes needs no tools, a server's own always
+// does; one that a template teaches needs them, or, where templateShows is false,
+// its document at the end of the system message.
+func Place(f Format, templateShows bool, messages []chat.Message, tools []chat.Tool) ([]chat.Message, []chat.Tool) {
+	d, ok := f.(Documenter)
+	switch {
+	case !ok && f.Name() != Native{}.Name():
+		return messages, nil
+	case !ok || templateShows:
+		return messages, tools
+	case len(messages) == 0 || messages[0].Role != chat.System:
+		return append([]chat.Message{{Role: chat.System, Content: d.Document(tools)}}, messages...), nil
+	}
+	messages = slices.Clone(messages)
+	messages[0].Content += "\n\n" + d.Document(tools)
+	return messages, nil
+}
+
+// InWords puts the structured calls of messages into their text, where a student
+// learns them: a call that stands beside the text only would be lost.
+func InWords(f Format, messages []chat.Message) []chat.Message {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		m := &messages[i]
+		for _, c := range m.ToolCalls {
+			m.Content = strings.TrimLeft(m.Content+"\n"+f.Render(c), "\n")
+		}
+		m.ToolCalls = nil
+	}
+	return messages
+}
+
+// Family returns the format in which a template writes calls, Line where it
+// writes none that a format here reads. Write renders a call as a turn.
+func Family(write func(chat.ToolCall) string) Format {
+	probe := chat.ToolCall{Name: "probe_tool", Arguments: []byte(`{"a":"b"}`)}
+	for _, f := range []Format{Hermes{}, Llama3{}} {
+		turn := write(probe)
+		if got, kind := f.Parse(turn); kind == "" && got.Name == probe.Name {
+			return f
+		}
+	}
+	return Line{}
+}
+
+// briefing is what a template that teaches calls does not say.
+const briefing = `Each turn is one call and nothing else. If it cannot be found, answer "I don't know" with no sources.`
+
+// signature is a tool as the published templates show it.
+func signature(t chat.Tool) string {
+	return spaced(compact(struct {
+		Type     string    `json:"type"`
+		Function chat.Tool `json:"function"`
+	}{"function", t}))
+}
+
 // formats are the formats by name.
-var formats = map[string]Format{"line": Line{}, "json": JSON{}, "native": Native{}}
+var formats = map[string]Format{"line": Line{}, "json": JSON{}, "hermes": Hermes{}, "llama3": Llama3{}, "native": Native{}}
 
 // Names lists the formats.
 func Names() []string { return slices.Sorted(maps.Keys(formats)) }

@@ -86,6 +86,116 @@ func TestNativeResultNamesItsCall(t *testing.T) {
 	}
 }
 
+// hermesEscape is what a format writes for < in arguments.
+func hermesEscape(f Format) string {
+	if f.Name() == "hermes" {
+		return `\u003c`
+	}
+	return "<"
+}
+
+func TestHermesParse(t *testing.T) {
+	read := chat.ToolCall{Name: ReadEmail, Arguments: json.RawMessage(`{"message_id": "4"}`)}
+	const call = "<tool_call>\n{\"name\": \"read_email\", \"arguments\": {\"message_id\": \"4\"}}\n</tool_call>"
+	tests := []struct {
+		name, in string
+		want     chat.ToolCall
+		kind     string
+	}{
+		{name: "call", in: call, want: read},
+		{name: "words before", in: "I'll read it.\n" + call + "\n", want: read},
+		{name: "a thought before", in: "<think>\n<tool_call> or not?\n</think>\n\n" + call, want: read},
+		{name: "a thought that the template opened", in: "hm\n</think>\n" + call, want: read},
+		{name: "a thought without end", in: "<think>\n" + call, want: bare(""), kind: traj.ErrUnparsable},
+		{name: "an endless thought", in: "<think>\nI wonder", want: bare(""), kind: traj.ErrNoCall},
+		{name: "no closing tag", in: "<tool_call>\n{\"name\":\"search_emails\",\"arguments\":{\"keywords\":[\"a\"]}}", want: bare(""), kind: traj.ErrUnparsable},
+		{name: "no opening tag", in: `{"name":"x","arguments":{}}</tool_call>`, want: bare(""), kind: traj.ErrUnparsable},
+		{name: "no tags", in: `{"name":"x","arguments":{}}`, want: bare(""), kind: traj.ErrUnparsable},
+		{name: "two calls", in: call + "\n" + call, want: bare("read_email"), kind: traj.ErrUnparsable},
+		{name: "words after", in: call + " done", want: bare(""), kind: traj.ErrUnparsable},
+		{name: "not JSON", in: "<tool_call>read 4</tool_call>", want: bare(""), kind: traj.ErrUnparsable},
+		{name: "a list", in: "<tool_call>[]</tool_call>", want: bare(""), kind: traj.ErrUnparsable},
+		{name: "no name", in: `<tool_call>{"arguments":{}}</tool_call>`, want: bare(""), kind: traj.ErrUnparsable},
+		{name: "parameters", in: `<tool_call>{"name":"x","parameters":{}}</tool_call>`, want: bare("x"), kind: traj.ErrUnparsable},
+		{name: "a string for arguments", in: `<tool_call>{"name":"x","arguments":"{}"}</tool_call>`, want: bare("x"), kind: traj.ErrBadArgs},
+		{name: "a tag in an argument", in: `<tool_call>{"name":"x","arguments":{"a":"\u003c/tool_call>"}}</tool_call>`, want: chat.ToolCall{Name: "x", Arguments: json.RawMessage(`{"a":"\u003c/tool_call>"}`)}},
+		{name: "prose", in: "It is Monday.", want: bare(""), kind: traj.ErrNoCall},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { checkParse(t, Hermes{}, tt.in, tt.want, tt.kind) })
+	}
+}
+
+func TestLlama3Parse(t *testing.T) {
+	read := chat.ToolCall{Name: ReadEmail, Arguments: json.RawMessage(`{"message_id": 4}`)}
+	const call = `{"name": "read_email", "parameters": {"message_id": 4}}`
+	tests := []struct {
+		name, in string
+		want     chat.ToolCall
+		kind     string
+	}{
+		{name: "call", in: call, want: read},
+		{name: "tagged", in: pythonTag + call + "\n", want: read},
+		{name: "typed", in: `{"type": "function", "name": "read_email", "parameters": {"message_id": 4}}`, want: read},
+		{name: "another type", in: `{"type": "code", "name": "x", "parameters": {}}`, want: bare("x"), kind: traj.ErrUnparsable},
+		{name: "arguments", in: `{"name": "x", "arguments": {}}`, want: bare("x"), kind: traj.ErrUnparsable},
+		{name: "two calls", in: call + "; " + call, want: bare("read_email"), kind: traj.ErrUnparsable},
+		{name: "words before", in: "Sure: " + call, want: bare(""), kind: traj.ErrUnparsable},
+		{name: "a tag before words", in: pythonTag + "search('a')", want: bare(""), kind: traj.ErrUnparsable},
+		{name: "cut", in: `{"name": "read_email", "para`, want: bare(""), kind: traj.ErrUnparsable},
+		{name: "no parameters", in: `{"name": "x"}`, want: bare("x"), kind: traj.ErrBadArgs},
+		{name: "prose", in: "It is Monday.", want: bare(""), kind: traj.ErrNoCall},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) { checkParse(t, Llama3{}, tt.in, tt.want, tt.kind) })
+	}
+}
+
+// TestPlace: a tool is described once, by the template or by a message.
+func TestPlace(t *testing.T) {
+	messages := []chat.Message{{Role: chat.System, Content: "rules"}, {Role: chat.User, Content: "q"}}
+	tools := []chat.Tool{{Name: "find", Description: "finds", Parameters: json.RawMessage(`{"type":"object"}`)}}
+	for _, tt := range []struct {
+		format Format
+		shows  bool
+		tools  int
+		in     bool // the system message
+	}{{Line{}, true, 0, false}, {JSON{}, false, 0, false}, {Hermes{}, true, 1, false}, {Hermes{}, false, 0, true}, {Llama3{}, false, 0, true}} {
+		got, gotTools := Place(tt.format, tt.shows, messages, tools)
+		if described := strings.Contains(got[0].Content, `{"type": "function", "function": {"name": "find", `); described != tt.in || len(gotTools) != tt.tools {
+			t.Errorf("%s, template shows tools: %v: system message %q and %d tools", tt.format.Name(), tt.shows, got[0].Content, len(gotTools))
+		}
+	}
+	if messages[0].Content != "rules" {
+		t.Error("Place changed its argument")
+	}
+}
+
+// TestInWords is T2: no call is lost on the way to a student.
+func TestInWords(t *testing.T) {
+	messages := []chat.Message{{Role: chat.Assistant, Content: "Looking.", ToolCalls: []chat.ToolCall{Read("4")}}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{Read("5")}}}
+	got := InWords(Native{}, messages)
+	for i, want := range []string{"Looking.\n" + Native{}.Render(Read("4")), Native{}.Render(Read("5"))} {
+		if got[i].Content != want || got[i].ToolCalls != nil {
+			t.Errorf("message %d is %+v, want the text %q alone", i, got[i], want)
+		}
+	}
+	if messages[0].Content != "Looking." {
+		t.Error("InWords changed its argument")
+	}
+}
+
+func TestFamily(t *testing.T) {
+	for _, f := range []Format{Hermes{}, Llama3{}} {
+		if got := Family(f.Render); got != f {
+			t.Errorf("Family of calls in %s = %s", f.Name(), got.Name())
+		}
+	}
+	if got := Family(func(chat.ToolCall) string { return "" }); got != (Line{}) {
+		t.Errorf("Family without calls = %s, want line", got.Name())
+	}
+}
+
 func bare(name string) chat.ToolCall {
 	return chat.ToolCall{Name: name, Arguments: json.RawMessage("{}")}
 }
@@ -112,6 +222,9 @@ func TestRenderIsReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range calls {
+			if _, ok := f.(Documenter); ok {
+				c.Arguments = json.RawMessage(strings.ReplaceAll(spaced(c.Arguments), "<", hermesEscape(f)))
+			}
 			checkParse(t, f, f.Render(c), c, "")
 		}
 	}
@@ -138,7 +251,7 @@ func TestComplete(t *testing.T) {
 
 func TestByNameNamesTheFormats(t *testing.T) {
 	_, err := ByName("xml")
-	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), "json, line") {
+	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), "hermes, json, line, llama3, native") {
 		t.Errorf("ByName(xml) = %v, want an error that lists the formats", err)
 	}
 }
@@ -146,7 +259,7 @@ func TestByNameNamesTheFormats(t *testing.T) {
 // FuzzParse checks that every text is a call or a known mistake, and that a call
 // survives being rendered and read again.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"search a", `search "a b" from:x`, "answer x | 1", "read 1", `{"name":"x","arguments":{}}`, "hm", "answer |||", `search a""b`} {
+	for _, s := range []string{"search a", `search "a b" from:x`, "answer x | 1", "read 1", `{"name":"x","arguments":{}}`, "hm", "answer |||", `search a""b`, "<think>x</think><tool_call>{\"name\":\"x\",\"arguments\":{\"a\":\"</tool_call>\"}}</tool_call>", `{"name":"<tool_call>","parameters":{"\\"":1e5}}`} {
 		f.Add(s)
 	}
 	kinds := map[string]bool{"": true, traj.ErrUnparsable: true, traj.ErrUnknownTool: true, traj.ErrBadArgs: true, traj.ErrNoCall: true}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,13 +13,15 @@ import (
 	"slices"
 
 	"agentmill/internal/chat"
-	"agentmill/internal/chatml"
+	"agentmill/internal/chattemplate"
 	"agentmill/internal/checkpoint"
 	"agentmill/internal/dataset"
+	"agentmill/internal/dialog"
 	"agentmill/internal/model"
 	"agentmill/internal/question"
 	"agentmill/internal/reward"
 	"agentmill/internal/rl"
+	"agentmill/internal/toolformat"
 	"agentmill/internal/traj"
 )
 
@@ -38,7 +41,7 @@ type row struct {
 
 // read collects the rows and checks each.
 func (s *stage) read(ctx context.Context) error {
-	codec, err := chatml.New(s.parent.Tokenizer)
+	codec, err := chattemplate.New(s.parent.Tokenizer, s.parent.ChatTemplate(), s.parent.TemplateTokens())
 	if err != nil {
 		return fmt.Errorf("open policy %s: %w", s.cfg.Policy, err)
 	}
@@ -53,13 +56,13 @@ func (s *stage) read(ctx context.Context) error {
 		if first, ok := seen[rec.ID]; ok {
 			return dataset.Badf("id", "%s stands already in %s; a row is trained on once", rec.ID, first)
 		}
-		r, err := a.row(rec)
+		rows, err := a.rows(rec)
 		if err != nil {
 			return err
 		}
 		seen[rec.ID] = pos
 		counts[pos.File]++
-		s.rows = append(s.rows, r)
+		s.rows = append(s.rows, rows...)
 		return nil
 	})
 	if err != nil {
@@ -85,7 +88,7 @@ func (s *stage) ancestors() []string {
 // An admission decides row by row.
 type admission struct {
 	*stage
-	codec   *chatml.Codec
+	codec   dialog.Encoder
 	lineage []string          // hashes of the parent and its ancestors, newest first
 	asked   map[string]string // by group
 }
@@ -96,10 +99,33 @@ func (a *admission) fresh() []string {
 	return a.lineage[:min(len(a.lineage), 1+a.cfg.MaxStaleness)]
 }
 
-// row checks one record and keeps what training needs of it.
+// rows checks one record and keeps what training needs of it: one row, or as many
+// as the student's template makes of it.
+func (a *admission) rows(rec *traj.Scored) ([]row, error) {
+	r, err := a.row(rec)
+	if err != nil || r.failed {
+		return []row{r}, err
+	}
+	samples, err := a.samples(&r, &rec.Trajectory)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]row, 0, len(samples))
+	for _, s := range samples {
+		r.Sample = s
+		if err := a.fits(&r); err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// row is a record without its tokens.
 func (a *admission) row(rec *traj.Scored) (row, error) {
 	r := row{
-		id: rec.ID, failed: rec.Failure != nil, cut: wasCut(&rec.Trajectory), unseen: reward.ReadsUnseen(&rec.Trajectory), options: rec.EnvOptions,
+		invTemp: 1,
+		id:      rec.ID, failed: rec.Failure != nil, cut: wasCut(&rec.Trajectory), unseen: reward.ReadsUnseen(&rec.Trajectory), options: rec.EnvOptions,
 		credit: rl.Row{ID: rec.ID, Group: rec.Group, Attempt: rec.Attempt, Reward: rec.Reward},
 	}
 	switch {
@@ -115,14 +141,9 @@ func (a *admission) row(rec *traj.Scored) (row, error) {
 		return r, dataset.Badf("question", "of row %s: --filter %v", rec.ID, err)
 	}
 	if a.cfg.Method == "grpo" {
-		if err := a.playedByParent(rec); err != nil {
-			return r, err
-		}
+		err = a.playedByParent(rec)
 	}
-	if err := a.sample(&r, &rec.Trajectory); err != nil {
-		return r, err
-	}
-	return r, a.fits(&r)
+	return r, err
 }
 
 // playedByParent refuses rows that carry no sampled tokens of the parent.
@@ -143,24 +164,39 @@ func (a *admission) playedByParent(rec *traj.Scored) error {
 	return nil
 }
 
-// sample sets the tokens of r: as sampled by the parent or an ancestor, else
+// samples are the tokens of t: as sampled by the parent or an ancestor, else
 // rendered, since another policy's tokens may be of another vocabulary.
-func (a *admission) sample(r *row, t *traj.Trajectory) error {
-	r.invTemp = 1
+func (a *admission) samples(r *row, t *traj.Trajectory) ([]model.Sample, error) {
 	if len(t.TokenIDs) == 0 || !slices.Contains(a.lineage, t.Policy.Hash) {
-		s, err := a.codec.Render(t.Messages)
-		r.Sample = model.Sample{IDs: s.IDs, Trained: s.Trained}
-		if err != nil {
-			return dataset.Badf("messages", "%v", err)
-		}
-		return nil
+		return a.rendered(t)
 	}
-	r.Sample = model.Sample{IDs: t.TokenIDs, Trained: t.Trained}
 	if a.cfg.Method == "grpo" {
 		r.invTemp = float32(1 / t.Sampling.Temperature)
 		r.sampled = logProbsToCompare(t)
 	}
-	return nil
+	return []model.Sample{{IDs: t.TokenIDs, Trained: t.Trained}}, nil
+}
+
+// rendered writes t's messages as the student reads them. Each part of an attempt
+// holds all of them: the first stands for all.
+func (a *admission) rendered(t *traj.Trajectory) ([]model.Sample, error) {
+	if t.Part > 0 {
+		return nil, nil
+	}
+	format, err := toolformat.ByName(cmp.Or(t.EnvOptions.ToolFormat, toolformat.Line{}.Name()))
+	if err != nil {
+		return nil, dataset.Badf("env_options.tool_format", "%v", err)
+	}
+	messages, tools := toolformat.Place(format, a.codec.ShowsTools(), toolformat.InWords(format, t.Messages), t.Tools)
+	samples, err := dialog.Render(a.codec, messages, tools)
+	if err != nil {
+		return nil, dataset.Badf("messages", "%v", err)
+	}
+	out := make([]model.Sample, 0, len(samples))
+	for _, s := range samples {
+		out = append(out, model.Sample{IDs: s.IDs, Trained: s.Trained})
+	}
+	return out, nil
 }
 
 // logProbsToCompare returns the engine's log-probabilities of the trained tokens, of

@@ -109,7 +109,7 @@ func ask(i int) question.Question {
 // attempt k are drawn at random, its reward is rewards[k].
 func (b *bench) played(groups int, rewards ...float64) (rows []traj.Scored) {
 	for g := range groups {
-		prompt := b.codec.EncodePrompt([]chat.Message{{Role: chat.User, Content: fmt.Sprintf("When is audit %d?", g)}}, nil)
+		prompt := b.codec.EncodePrompt([]chat.Message{{Role: chat.User, Content: fmt.Sprintf("When is audit %d?", g)}})
 		for k, reward := range rewards {
 			rng := seed.Stream(1, "played", g, k)
 			t := traj.Trajectory{

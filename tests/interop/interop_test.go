@@ -14,7 +14,7 @@ import (
 
 	"agentmill/internal/catalog"
 	"agentmill/internal/chat"
-	"agentmill/internal/chatml"
+	"agentmill/internal/chattemplate"
 	"agentmill/internal/checkpoint"
 	"agentmill/internal/checkpoint/tinypolicy"
 	"agentmill/internal/device"
@@ -144,11 +144,15 @@ func checkText(t *testing.T, p *checkpoint.Policy, a answer) {
 			t.Errorf("%q (-transformers +ours):\n%s", text, d)
 		}
 	}
-	codec, err := chatml.New(p.Tokenizer)
+	codec, err := chattemplate.New(p.Tokenizer, p.ChatTemplate(), p.TemplateTokens())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(a.Chat, codec.EncodePrompt(messages, nil)); d != "" {
+	talk, err := codec.Begin(messages, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(a.Chat, talk.Prompt()); d != "" {
 		t.Errorf("chat (-transformers +ours):\n%s", d)
 	}
 	if a.EOS != codec.EndOfTurn() {

@@ -1,4 +1,4 @@
-package chatml
+package dialog
 
 import (
 	"errors"
@@ -25,27 +25,38 @@ func (s *Sample) add(ids []int32, trained bool) {
 var errNothingTrained = errors.New("no assistant message: 0 trainable tokens in the row")
 
 // Render encodes a recorded conversation for training on what its assistant
-// wrote. It equals, token by token, what playing the same text would have seen;
-// what follows the last assistant message is left out.
-func (c *Codec) Render(messages []chat.Message) (Sample, error) {
-	var s Sample
-	for len(messages) > 0 {
-		turn := slices.IndexFunc(messages, isAssistant)
-		if turn < 0 {
-			break
-		}
-		if len(s.IDs) == 0 {
-			s.add(c.EncodePrompt(messages[:turn], nil), false)
-		} else {
-			s.add(c.EncodeObserved(messages[:turn]), false)
-		}
-		s.add(append(c.tok.Encode(messages[turn].Content), c.end), true)
+// wrote: one sample, or more where the template rewrites what was. It equals,
+// token by token, what playing the same text would have seen; what follows the
+// last assistant message is left out.
+func Render(e Encoder, messages []chat.Message, tools []chat.Tool) ([]Sample, error) {
+	turn := slices.IndexFunc(messages, isAssistant)
+	if turn < 0 {
+		return nil, errNothingTrained
+	}
+	d, err := e.Begin(messages[:turn], tools)
+	if err != nil {
+		return nil, err
+	}
+	samples := []Sample{{}}
+	s := &samples[0]
+	s.add(d.Prompt(), false)
+	for {
+		text := messages[turn].Content
+		s.add(e.EncodeTurn(text), true)
 		messages = messages[turn+1:]
+		if turn = slices.IndexFunc(messages, isAssistant); turn < 0 {
+			return samples, nil
+		}
+		step, err := d.Next(text, messages[:turn])
+		if err != nil {
+			return nil, err
+		}
+		if step.Rewritten {
+			samples = append(samples, Sample{})
+			s = &samples[len(samples)-1]
+		}
+		s.add(step.IDs, false)
 	}
-	if len(s.IDs) == 0 {
-		return s, errNothingTrained
-	}
-	return s, nil
 }
 
 func isAssistant(m chat.Message) bool { return m.Role == chat.Assistant }
