@@ -172,3 +172,19 @@ func pythonFloat(f float64) string {
 	}
 	return strconv.FormatFloat(f, 'e', -1, 64)
 }
+
+// printName is what every printed value goes through.
+const printName = "agentmill_print"
+
+// printed is a value as Python prints it, where the engine does not.
+func printed(args []jinja.Value, _ map[string]jinja.Value) (jinja.Value, error) {
+	switch {
+	case len(args) == 0:
+		return jinja.Undefined(), errors.New("nothing to print")
+	case args[0].IsNone():
+		return jinja.NewString("None"), nil
+	case args[0].IsFloat():
+		return jinja.NewString(pythonFloat(args[0].AsFloat())), nil
+	}
+	return args[0], nil
+}

@@ -11,7 +11,8 @@ import (
 //
 // Blanks around tags are settled here, by Jinja's rules, and text becomes a
 // printed string: the engine trims across neighbouring tags. Its tojson loses the
-// order of keys where it indents, so ours is called. The tags that tell
+// order of keys where it indents, and it prints none as nothing, so ours are
+// called. The tags that tell
 // transformers what an assistant generated are left out.
 func prepare(source string) string {
 	source = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source)
@@ -109,7 +110,7 @@ func (p *preparer) write(t tag) {
 	case t.kind == '%':
 		p.out.WriteString("{% " + jsonFilter.ReplaceAllString(body, "|"+jsonName) + " %}")
 	default:
-		p.out.WriteString("{{ " + jsonFilter.ReplaceAllString(body, "|"+jsonName) + " }}")
+		p.out.WriteString("{{ (" + jsonFilter.ReplaceAllString(body, "|"+jsonName) + ") | " + printName + " }}")
 	}
 }
 

@@ -17,6 +17,7 @@ func TestBlanksAroundTags(t *testing.T) {
 		"{{ {'a': 'b'}['a'] }} }} %} \"\\n{":                                         "b }} %} \"\\n{",
 		"{% for i in [1, 2] %}\n  {% if i == 1 %}\n  a\n  {% endif %}\n{% endfor %}": "  a\n",
 		"{% generation %}\nx\n{% endgeneration %}\ny\r\nz":                           "x\ny\nz",
+		"{{ none }} {{ 1.0 }} {{ 1 if false }}{{ nosuch }}.":                         "None 1.0 .",
 		"a\n":   "a",
 		"a\n\n": "a\n",
 	} {

@@ -70,6 +70,7 @@ func (t *Template) Render(in Input) (text string, err error) {
 		"add_generation_prompt": jinja.NewBool(in.Generate),
 		"strftime_now":          jinja.NewCallable("strftime_now", strftime),
 		jsonName:                jinja.NewCallable(jsonName, toJSON),
+		printName:               jinja.NewCallable(printName, printed),
 	}
 	for name, content := range t.tokens {
 		vars[name] = jinja.NewString(content)

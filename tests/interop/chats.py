@@ -6,6 +6,7 @@ Writes, for each template file and each conversation, a line of JSON with what t
 text is made of and the text; or the error where the template refuses.
 """
 
+import datetime
 import json
 import sys
 
@@ -77,7 +78,8 @@ def cases():
 def render(template, case):
     tools = [{"type": "function", "function": t} for t in case["tools"]]
     # No template may see the clock: the day is given.
-    variables = {**TOKENS, "date_string": "26 Jul 2024", **case["options"]}
+    day = datetime.datetime(2024, 7, 26)
+    variables = {**TOKENS, "date_string": "26 Jul 2024", "strftime_now": lambda form: day.strftime(form), **case["options"]}
     rendered, _ = render_jinja_template([case["messages"]], tools=tools or None, chat_template=template, add_generation_prompt=case["generate"], **variables)
     return rendered[0]
 

