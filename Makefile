@@ -44,6 +44,9 @@ smoke: build ## the whole pipeline through the seven programs with a tiny random
 test-interop: build model ## tests against transformers, PyTorch, PEFT and llama.cpp (fetched by pip)
 	tests/interop/run.sh
 
+test-server: model ## the client of model servers against llama.cpp's (fetched by pip, if it can be)
+	tests/interop/server.sh
+
 check: fmt vet lint ## formatting, vet and linters
 
 fmt:
@@ -67,4 +70,4 @@ clean: ## remove binaries and runs, keep the model
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
 
-.PHONY: demo demo-long enron build model test race smoke check-env test-interop check fmt vet lint generate clean help
+.PHONY: demo demo-long enron build model test race smoke check-env test-interop test-server check fmt vet lint generate clean help

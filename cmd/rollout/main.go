@@ -81,7 +81,7 @@ func (o *options) run(ctx context.Context, e *cli.Env) error {
 		return rollout.Ask(ctx, g, &q, e.Stdout, e.Stderr)
 	}
 	st, err := rollout.Run(ctx, o.cfg, g)
-	err = o.remote.done(e, err)
+	err = o.remote.done(e, g.Policy, err)
 	if st.Rows > 0 {
 		e.Notef("%s", &st)
 	}

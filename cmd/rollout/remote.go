@@ -50,6 +50,9 @@ func (r *remote) open(e *cli.Env, cfg *rollout.Config) (c prompted.Config, mark 
 			e.Log.Info(text)
 		}
 	}
+	if r.logProbs {
+		mark += " with log-probs"
+	}
 	return prompted.Config{
 		Client: r.client, ToolChoice: r.toolChoice, LogProbs: r.logProbs, Deadline: r.llm.Deadline, Variant: r.llm.Effort,
 	}, mark, nil
@@ -91,11 +94,14 @@ func (r *remote) rewrite(g *agent.Game) {
 }
 
 // done tells what was asked and drops what was kept in case of a stop.
-func (r *remote) done(e *cli.Env, err error) error {
+func (r *remote) done(e *cli.Env, player agent.Policy, err error) error {
 	if r.client == nil {
 		return err
 	}
 	e.Notef("%s: %s", r.llm.Model, r.client.Meter.Stats())
+	if p, ok := player.(*prompted.Policy); ok && p.TextOnly() > 0 {
+		e.Notef("%d attempts are text only: the server gave no tokens for every turn", p.TextOnly())
+	}
 	if err != nil {
 		return err
 	}

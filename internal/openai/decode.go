@@ -97,6 +97,9 @@ func beyond(reply *llm.Reply, c *openai.ChatCompletionChoice, raw []byte, r *llm
 		PromptTokenIDs []int32 `json:"prompt_token_ids"`
 		Choices        []struct {
 			TokenIDs []int32 `json:"token_ids"`
+			LogProbs struct {
+				Content []struct{ ID *int32 } // llama.cpp's
+			}
 		}
 		Usage struct {
 			CacheHit int `json:"prompt_cache_hit_tokens"`
@@ -114,7 +117,13 @@ func beyond(reply *llm.Reply, c *openai.ChatCompletionChoice, raw []byte, r *llm
 	for _, p := range c.LogProbs.Content {
 		reply.LogProbs = append(reply.LogProbs, float32(p.LogProb))
 	}
-	if ids := body.Choices[0].TokenIDs; len(ids) > 0 && len(ids) == len(reply.LogProbs) {
+	ids := body.Choices[0].TokenIDs
+	for _, p := range body.Choices[0].LogProbs.Content {
+		if p.ID != nil && len(body.Choices[0].TokenIDs) == 0 {
+			ids = append(ids, *p.ID)
+		}
+	}
+	if len(ids) > 0 && len(ids) == len(reply.LogProbs) {
 		reply.TokenIDs, reply.PromptTokenIDs = ids, body.PromptTokenIDs
 	}
 }

@@ -1,13 +1,16 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -178,6 +181,24 @@ func TestDeadServerIsGivenUpQuickly(t *testing.T) {
 		if want := map[bool]int{true: 2}[i == 0]; !llm.Passing(err) || reply.Retries != want {
 			t.Errorf("request %d: %v after %d retries, want %d", i, err, reply.Retries, want)
 		}
+	}
+}
+
+// TestDeadlineTellsTheReason: where the caller's time is up between tries, it hears
+// what went wrong, not just that it is late; a caller who gives up hears that.
+func TestDeadlineTellsTheReason(t *testing.T) {
+	url, _ := serve(t, says(http.StatusServiceUnavailable, "loading the model"))
+	c := client(t, url)
+	c.cfg.Retry = Retry{Tries: 9, Wait: time.Hour, MaxWait: time.Hour}
+	late, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := c.Complete(late, question()); !llm.Passing(err) || !strings.Contains(err.Error(), "loading the model") {
+		t.Errorf("past the caller's deadline: %v", err)
+	}
+	gone, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	if _, err := c.Complete(gone, question()); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the caller gave up: %v", err)
 	}
 }
 

@@ -100,8 +100,8 @@ func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Reply, error)
 	within, cancel := context.WithTimeout(ctx, c.cfg.Deadline)
 	defer cancel()
 	reply, err := c.complete(within, &r)
-	if err == nil || ctx.Err() == nil && errors.As(err, new(*llm.Error)) {
-		return reply, err
+	if err == nil || !errors.Is(ctx.Err(), context.Canceled) && errors.As(err, new(*llm.Error)) {
+		return reply, err // it says more than that time was up
 	}
 	return reply, fmt.Errorf("chat completion with %s: %w", c.cfg.Model, llm.Ended(within))
 }

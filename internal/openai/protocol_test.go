@@ -139,6 +139,10 @@ func TestTokensAndLogProbs(t *testing.T) {
 		{"both", body, llm.Reply{PromptTokenIDs: []int32{1, 2}, TokenIDs: []int32{7, 8}, LogProbs: []float32{-.5, -.25}}},
 		{"no ids", strings.Replace(body, `"token_ids":[7,8],`, "", 1), llm.Reply{LogProbs: []float32{-.5, -.25}}},
 		{"ids of other tokens", strings.Replace(body, `[7,8]`, "[7]", 1), llm.Reply{LogProbs: []float32{-.5, -.25}}},
+		{
+			"ids as llama.cpp tells them", strings.NewReplacer(`"token_ids":[7,8],`, "", `{"token"`, `{"id":5,"token"`).Replace(body),
+			llm.Reply{PromptTokenIDs: []int32{1, 2}, TokenIDs: []int32{5, 5}, LogProbs: []float32{-.5, -.25}},
+		},
 		{"neither", strings.Replace(body, `"logprobs"`, `"x"`, 1), llm.Reply{}},
 	} {
 		url, _ := serve(t, says(http.StatusOK, tt.body))

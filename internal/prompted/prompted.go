@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"agentmill/internal/agent"
@@ -35,10 +36,16 @@ type Config struct {
 }
 
 // A Policy is a model that is told the game in words.
-type Policy struct{ cfg Config }
+type Policy struct {
+	cfg      Config
+	textOnly atomic.Int64
+}
 
 // New makes a Policy.
-func New(cfg Config) *Policy { return &Policy{cfg} }
+func New(cfg Config) *Policy { return &Policy{cfg: cfg} }
+
+// TextOnly is the number of attempts whose tokens were asked for and not had.
+func (p *Policy) TextOnly() int { return int(p.textOnly.Load()) }
 
 // Info implements agent.Policy. The hash is that of the model's name and of how
 // it is asked: what weights the server has is not known.
@@ -57,12 +64,13 @@ func (*Policy) Close() error { return nil }
 
 // Begin implements agent.Policy.
 func (p *Policy) Begin(_ context.Context, task agent.Task) (agent.Session, error) {
-	return &session{Config: p.cfg, task: task, messages: task.Prompt, left: p.cfg.Deadline}, nil
+	return &session{Config: p.cfg, policy: p, task: task, messages: task.Prompt, left: p.cfg.Deadline}, nil
 }
 
 // A session is one attempt: the conversation so far, sent whole each turn.
 type session struct {
 	Config
+	policy   *Policy
 	task     agent.Task
 	messages []chat.Message
 	turns    int
@@ -74,7 +82,12 @@ type session struct {
 func (s *session) Trace() agent.Trace { return s.record.trace() }
 
 // Close implements agent.Session.
-func (*session) Close() error { return nil }
+func (s *session) Close() error {
+	if s.LogProbs && s.turns > 0 && s.record.broken {
+		s.policy.textOnly.Add(1)
+	}
+	return nil
+}
 
 // Next implements agent.Session.
 func (s *session) Next(ctx context.Context, observed []chat.Message) (agent.Reply, error) {

@@ -177,7 +177,7 @@ func TestTokensAreTakenWhereOffered(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		replies []llm.Reply
-		want    agent.Trace
+		want    agent.Trace // empty: text only
 	}{
 		{"each turn goes on from the last", whole, agent.Trace{
 			TokenIDs: []int32{1, 2, 3, 4, 9, 5}, Trained: []bool{false, false, true, true, false, true}, LogProbs: []float32{0, 0, -.5, -.5, 0, -.5},
@@ -193,6 +193,14 @@ func TestTokensAreTakenWhereOffered(t *testing.T) {
 		if diff := cmp.Diff(tt.want, agent.Trace{TokenIDs: row.TokenIDs, Trained: row.Trained, LogProbs: row.LogProbs}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
+	}
+	p := New(Config{Client: &model{replies: []llm.Reply{text("answer y")}}, LogProbs: true})
+	s, err := p.Begin(t.Context(), agent.Task{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Next(t.Context(), nil); err != nil || s.Close() != nil || p.TextOnly() != 1 {
+		t.Errorf("%v, %d attempts counted as text only, want 1", err, p.TextOnly())
 	}
 }
 
