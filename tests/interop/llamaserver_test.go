@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func llamaServer(t *testing.T) string {
 		t.Skip("AGENTMILL_LLAMA_SERVER is not set to llama.cpp's server, or AGENTMILL_MODEL to a policy folder: make test-server sets both")
 	}
 	port := freePort(t)
-	cmd := exec.Command(exe, "-m", filepath.Join(dir, "model.gguf"), "--host", "127.0.0.1", "--port", fmt.Sprint(port), "-c", "4096", "-np", "2", "--jinja")
+	cmd := exec.Command(exe, "-m", filepath.Join(dir, "model.gguf"), "--host", "127.0.0.1", "--port", strconv.Itoa(port), "-c", "4096", "-np", "2", "--jinja")
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+filepath.Dir(exe))
 	var log strings.Builder
 	cmd.Stdout, cmd.Stderr = &log, &log
