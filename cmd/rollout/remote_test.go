@@ -28,6 +28,7 @@ import (
 type server struct {
 	*httptest.Server
 	requests atomic.Int64
+	faulty   atomic.Bool // every third request goes wrong
 }
 
 func serve(t *testing.T) *server {
@@ -48,7 +49,10 @@ func call(name, args string) string {
 }
 
 func (s *server) answer(w http.ResponseWriter, r *http.Request) {
-	s.requests.Add(1)
+	if n := s.requests.Add(1); s.faulty.Load() && n%3 == 0 {
+		fmt.Fprint(w, `{"choices":[{"mess`[:n%17])
+		return
+	}
 	var body struct {
 		Model    string
 		Messages []chat.Message
@@ -140,7 +144,7 @@ func at(s *server, model string, more ...string) []string {
 func TestServerIsPlayed(t *testing.T) {
 	b, s := newBench(t), serve(t)
 	for _, model := range []string{"line", "native"} {
-		out := model + ".jsonl"
+		out := model + map[string]string{"line": ".jsonl", "native": ".parquet"}[model]
 		b.run(t, 0, at(s, model, "--tool-format", model, "--out", b.path(out), "--prices", b.path("prices.yaml"))...)
 		rows, _ := b.rows(t, out)
 		for _, r := range rows {
@@ -151,6 +155,22 @@ func TestServerIsPlayed(t *testing.T) {
 		if left, _ := filepath.Glob(b.path(out + ".*")); len(rows) != 6 || len(left) > 0 {
 			t.Errorf("%s: %d rows; beside them lie %v", model, len(rows), left)
 		}
+	}
+}
+
+// TestFaultsLeaveNoTrace: rows are those of a server without faults, each once.
+func TestFaultsLeaveNoTrace(t *testing.T) {
+	b, s := newBench(t), serve(t)
+	b.run(t, 0, at(s, "line", "--out", b.path("good.jsonl"), "--attempts", "2")...)
+	s.faulty.Store(true)
+	talk := b.run(t, 0, at(s, "line", "--out", b.path("bad.jsonl"), "--attempts", "2")...)
+	if !strings.Contains(talk, "36 requests sent, 1") || !strings.Contains(talk, "retries;") {
+		t.Errorf("a third of 36 requests should have gone wrong:\n%s", talk)
+	}
+	_, want := b.rows(t, "good.jsonl")
+	_, got := b.rows(t, "bad.jsonl")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-good +bad):\n%s", diff)
 	}
 }
 

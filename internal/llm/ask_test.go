@@ -88,6 +88,7 @@ func TestDecode(t *testing.T) {
 		{"too many", `{"ok":true,"scores":[1,1,1]}`, "has 3 entries"},
 		{"too short", `{"ok":true,"scores":[1],"why":"x"}`, "shorter than 2"},
 		{"no such kind", `{"ok":true,"scores":[1],"kind":"c"}`, "c is none of [a b]"},
+		{"nested without end", strings.Repeat("[", 1_000_000), "nested too deep"},
 		{"a list for an object", `[true]`, "reply: want object"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -155,4 +156,23 @@ func TestAskReadsEachReplyAnew(t *testing.T) {
 	if err != nil || v.Kind != "" || !slices.Equal(v.Scores, []float64{1}) {
 		t.Errorf("Ask = %v, %+v; want nothing left of the reply that was refused", err, v)
 	}
+}
+
+// FuzzDecode: whatever a model writes is read or refused, and what is read is
+// what the standard library reads.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{`{"ok":true,"scores":[0.5]}`, "```json\n{}\n```", "<think>x</think>{}", `{"ok":1e999}`, `[[[]]]`, `{"a":{"a":1,"a":2}}`, "\xff", `"\ud800"`} {
+		f.Add(s)
+	}
+	free := &Schema{Name: "any", JSON: json.RawMessage(`{}`)}
+	f.Fuzz(func(t *testing.T, text string) {
+		var v, want any
+		if Decode(Reply{Text: text, Finish: chat.FinishStop}, free, &v) != nil {
+			return
+		}
+		plain := unfenced(afterThought(strings.TrimSpace(text)))
+		if err := json.Unmarshal([]byte(plain), &want); err != nil || !cmp.Equal(want, v) {
+			t.Errorf("%q is read as %v, the library reads %v (%v)", text, v, want, err)
+		}
+	})
 }

@@ -59,7 +59,7 @@ func (s *Schema) Check(data []byte) error {
 func value(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
-	v, err := next(dec)
+	v, err := next(dec, maxDepth)
 	if err != nil {
 		return nil, fmt.Errorf("the reply is not JSON: %w", err)
 	}
@@ -69,7 +69,13 @@ func value(data []byte) (any, error) {
 	return v, nil
 }
 
-func next(dec *json.Decoder) (any, error) {
+// maxDepth is how deep lists and objects may stand in each other.
+const maxDepth = 200
+
+func next(dec *json.Decoder, depth int) (any, error) {
+	if depth == 0 {
+		return nil, errors.New("it is nested too deep")
+	}
 	tok, err := dec.Token()
 	if err != nil {
 		return nil, err
@@ -78,7 +84,7 @@ func next(dec *json.Decoder) (any, error) {
 	case json.Delim('['):
 		list := []any{}
 		for dec.More() {
-			x, err := next(dec)
+			x, err := next(dec, depth-1)
 			if err != nil {
 				return nil, err
 			}
@@ -87,12 +93,12 @@ func next(dec *json.Decoder) (any, error) {
 		_, err := dec.Token()
 		return list, err
 	case json.Delim('{'):
-		return object(dec)
+		return object(dec, depth)
 	}
 	return tok, nil
 }
 
-func object(dec *json.Decoder) (any, error) {
+func object(dec *json.Decoder, depth int) (any, error) {
 	fields := map[string]any{}
 	for dec.More() {
 		key, err := dec.Token()
@@ -103,7 +109,7 @@ func object(dec *json.Decoder) (any, error) {
 		if _, ok := fields[name]; ok {
 			return nil, fmt.Errorf("%q stands twice in an object", name)
 		}
-		if fields[name], err = next(dec); err != nil {
+		if fields[name], err = next(dec, depth-1); err != nil {
 			return nil, err
 		}
 	}

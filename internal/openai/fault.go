@@ -55,7 +55,7 @@ func (ep *endpoint) classify(ctx context.Context, err error, x *exchange, l lack
 // status sorts an answer that is no success.
 func (ep *endpoint) status(err error, x *exchange, l lack) *fault {
 	d := detailsOf(err, x)
-	f := &fault{kind: llm.KindRefused, status: x.status, err: errors.New(ep.redact(fmt.Sprintf("status %d: %s", x.status, d.message)))}
+	f := &fault{kind: llm.KindRefused, status: x.status, err: fmt.Errorf("status %d: %s", x.status, d.message)}
 	switch {
 	case d.tooLong():
 		f.err = errTooLong
@@ -71,14 +71,6 @@ func (ep *endpoint) status(err error, x *exchange, l lack) *fault {
 		f.adapted = ep.adapt(d, l)
 	}
 	return f
-}
-
-// redact takes the key out of a text that a server wrote.
-func (ep *endpoint) redact(text string) string {
-	if ep.cfg.APIKey == "" {
-		return text
-	}
-	return strings.ReplaceAll(text, ep.cfg.APIKey, "[key]")
 }
 
 // details is what an error's body says.

@@ -169,7 +169,11 @@ func (c *Client) once(ctx context.Context, r *llm.Request) (llm.Reply, *fault, e
 
 // failed is what a fault means to the caller.
 func (c *Client) failed(f *fault) error {
-	return &llm.Error{Kind: f.kind, Status: f.status, Err: fmt.Errorf("chat completion with %s: %w", c.cfg.Model, f.err)}
+	text := f.err.Error()
+	if c.cfg.APIKey != "" {
+		text = strings.ReplaceAll(text, c.cfg.APIKey, "[key]") // some servers repeat it
+	}
+	return &llm.Error{Kind: f.kind, Status: f.status, Err: fmt.Errorf("chat completion with %s: %s", c.cfg.Model, text)}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

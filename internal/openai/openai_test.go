@@ -146,7 +146,7 @@ func TestFailures(t *testing.T) {
 		{"conflict", says(http.StatusConflict, ``), traj.KindServer, true, 3},
 		{"server broken", says(http.StatusInternalServerError, "x"), traj.KindServer, true, 3},
 		{"asked to wait too long", long, traj.KindRateLimit, true, 1},
-		{"not JSON", says(http.StatusOK, "<html>"), llm.KindProtocol, false, 3},
+		{"not JSON", says(http.StatusOK, "<html>sk-secret"), llm.KindProtocol, false, 3},
 		{"no choice", says(http.StatusOK, `{"choices":[]}`), llm.KindProtocol, false, 3},
 		{"error as a success", says(http.StatusOK, `{"error":{"message":"overloaded","code":502}}`), traj.KindServer, true, 3},
 		{"filtered", says(http.StatusOK, fmt.Sprintf(reply, "content_filter")), llm.KindFiltered, false, 1},
