@@ -7,6 +7,7 @@
 #   GAME       rollout's rules of the game    EXPERT_N   questions that the expert plays
 #   TEST_N     test questions (0: all)        STEPS      GRPO steps
 #   STEP_Q     questions of a step            STEP_A     attempts at each
+#   MONITOR    1: an alarm of judge --monitor ends the loop before the step is trained on
 
 SHELL    := bash
 STAGE    := pipelines/stage.sh
@@ -55,6 +56,7 @@ $(RUN)/rollouts-$(1).jsonl.zst: $(RUN)/policy-$(2)/agentmill.json
 	  $$(ROLLOUT) --policy $(RUN)/policy-$(2) --split train --offset $(3) --limit $(STEP_Q) --attempts $(STEP_A) --temperature 1 --out $$@
 
 $(RUN)/policy-$(1)/agentmill.json: $(RUN)/scored-$(1).jsonl.zst
+	$(if $(MONITOR),bin/judge --monitor $(RUN)/scored-[0-9][0-9].jsonl.zst >&2)
 	$$(STAGE) "train: GRPO step $(1) of $(last)" \
 	  bin/train $$< --policy $(RUN)/policy-$(2) --method grpo --lr $(call rate,$(1)) $$(GRPO) --seed $$(SEED) --out $$(@D)
 	rm -rf $(RUN)/policy-$(2)/trainer $(if $(patsubst %0,,$(2)),$(RUN)/policy-$(2)/model.safetensors)

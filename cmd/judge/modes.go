@@ -22,8 +22,8 @@ func (o *options) openJudge(env *cli.Env) (judge.Judge, error) {
 	switch {
 	case err != nil:
 		return nil, cli.Usagef("--match: %w", err)
-	case o.judge == "match" && o.llm.Wanted() && !o.relative:
-		return nil, cli.Usagef("--base-url and --model belong to --judge llm or --relative")
+	case o.judge == "match" && o.llm.Wanted() && !o.relative && o.support != "llm":
+		return nil, cli.Usagef("--base-url and --model belong to --judge llm, --relative or --support llm")
 	case o.judge == "match":
 		return judge.Match{Rule: rule}, nil
 	case o.judge != "llm":
@@ -56,13 +56,34 @@ func (o *options) openGroup(env *cli.Env) (*judge.Relative, error) {
 	return &judge.Relative{Client: remote, Prompt: prompt}, nil
 }
 
-// open opens the one client of both.
+// openSupport makes the check of claims by a model, nil where it is not wanted.
+func (o *options) openSupport(env *cli.Env, set *reward.Set) (*judge.Grounding, error) {
+	switch {
+	case o.support == "match":
+		return nil, nil
+	case o.support != "llm":
+		return nil, cli.Usagef("--support %q: want match or llm", o.support)
+	case !set.Weighs("supported"):
+		return nil, cli.Usagef("--support llm: the reward has no term supported; --reward grounded has")
+	}
+	prompt, err := judge.LoadPrompt(o.supportPrompt, "question", "answer", "mails")
+	if err != nil {
+		return nil, cli.Usagef("--support-prompt: %w", err)
+	}
+	remote, err := o.open(env)
+	if err != nil {
+		return nil, err
+	}
+	return &judge.Grounding{Client: remote, Prompt: prompt}, nil
+}
+
+// open opens the one client of all.
 func (o *options) open(env *cli.Env) (*catalog.Remote, error) {
 	if o.remote != nil {
 		return o.remote, nil
 	}
 	if !o.llm.Wanted() {
-		return nil, cli.Usagef("--judge llm and --relative need --base-url and --model")
+		return nil, cli.Usagef("--judge llm, --relative and --support llm need --base-url and --model")
 	}
 	var err error
 	o.remote, err = o.llm.Open(env)

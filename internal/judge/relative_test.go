@@ -113,3 +113,42 @@ func TestRelativeAsksOnlyWhereItCan(t *testing.T) {
 		t.Errorf("alone: reward %v, flags %v", r.Reward, r.Flags)
 	}
 }
+
+// A model's word on support takes the place of the comparison; without a word
+// there is no reward.
+func TestGrounding(t *testing.T) {
+	s := serve(t, func(_ int, s said) (string, string) {
+		for word, reply := range map[string]string{
+			"yes": `{"claims":[{"claim":"a","supported":true}]}`, "no": `{"claims":[{"claim":"a","supported":true},{"claim":"b","supported":false}]}`, "none": `{"claims":[]}`,
+		} {
+			if strings.Contains(s.User, `"says `+word+`"`) {
+				return reply, "stop"
+			}
+		}
+		return "", "stop"
+	})
+	p, err := LoadPrompt(SupportPrompt, "question", "answer", "mails")
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := reward.Load("s.yaml", strings.NewReader("terms: {supported: 1}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in strings.Builder
+	for _, word := range []string{"yes", "no", "none"} {
+		r := row(asked, traj.Answered, "says "+word)
+		r.ID = word
+		r.Calls = append(r.Calls, traj.Call{Turn: 1, Tool: "read_email", IDs: []string{"<a@x>"}})
+		r.Messages = []chat.Message{{Role: chat.User, Content: "?"}, {Role: chat.Assistant, Content: "s"}, {Role: chat.User, Content: "hits"}, {Role: chat.Assistant, Content: "r"}, {Role: chat.User, Content: "the mail"}}
+		in.Write(marshal(t, r))
+		in.WriteByte('\n')
+	}
+	rows, _ := runRows(t, Config{Judge: Match{match.Values}, Reward: set, Sources: Covered, Support: &Grounding{Client: s.client(t), Prompt: p, Tries: 2}}, in.String())
+	if *rows[0].Reward != 1 || *rows[1].Reward != 0 {
+		t.Errorf("rewards %v and %v, want 1 and 0", *rows[0].Reward, *rows[1].Reward)
+	}
+	if rows[2].Reward != nil || !slices.Contains(rows[2].Flags, FlagNoSupport) || !strings.Contains(string(rows[1].Extra[reward.SupportField]), `"judge":"support:m:support-v1"`) {
+		t.Errorf("without a word: reward %v, flags %v; kept %s", rows[2].Reward, rows[2].Flags, rows[1].Extra[reward.SupportField])
+	}
+}

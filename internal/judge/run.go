@@ -34,7 +34,9 @@ type Config struct {
 	Progress *progress.Reporter // may be nil
 	// Group, if not nil, scores the attempts of a group beside one another, in
 	// place of Reward.
-	Group       *Relative
+	Group *Relative
+	// Support, if not nil, asks a model whether answers stand in the mails.
+	Support     *Grounding
 	Concurrency int // rows judged at a time; 0: 1
 }
 
@@ -103,6 +105,9 @@ func openJournal(cfg Config) (*journal.Journal, error) {
 	by := []string{"judge", cfg.Judge.Name(), string(cfg.Sources)}
 	if cfg.Group != nil {
 		by = append(by, cfg.Group.Name())
+	}
+	if cfg.Support != nil {
+		by = append(by, cfg.Support.Name())
 	}
 	return journal.Open(cfg.Journal, strings.Join(by, " "))
 }
@@ -185,7 +190,14 @@ func (cfg *Config) score(ctx context.Context, j *journal.Journal, row *traj.Scor
 		}
 		row.Extra[noVerdict] = got.None
 	}
-	cfg.Reward.Score(row)
+	if cfg.Support != nil {
+		if err := cfg.Support.score(ctx, j, row); err != nil {
+			return err
+		}
+	}
+	if cfg.Reward.Score(row); row.Reward == nil && row.Verdict != nil {
+		row.Flags = flagged(row.Flags, FlagNoSupport)
+	}
 	return nil
 }
 

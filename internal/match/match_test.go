@@ -217,7 +217,7 @@ func TestCoarseDate(t *testing.T) {
 func TestOtherPerson(t *testing.T) {
 	for said, want := range map[string]bool{
 		"Ashby": true, "It was Rick Ashby.": true, "Richard": true, "R. Ashby": true,
-		"Jermaine Ashby": false, "Richard Heyward": false, "Richard Marlowe of Finance": false,
+		"Jermaine Ashby": false, "Richard Heyward": false, "Richard Marlowe of Finance": false, "Richard. Somebody": false,
 	} {
 		got := Values.Judge(Gold{Question: "Who signs the lease?", Answers: []string{"Richard Ashby"}, Answerable: true}, said)
 		if got.Correct != want {

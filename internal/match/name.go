@@ -55,6 +55,16 @@ func otherName(asked, gold, said text, want, have []token) bool {
 	return other
 }
 
+// lacksFamilyName says whether the gold is a person whom the answer does not name
+// by the family name.
+func lacksFamilyName(gold text, want, have []token) bool {
+	if !personal(gold.folded, want) {
+		return false
+	}
+	want = familyLast(want)
+	return !slices.ContainsFunc(have, want[len(want)-1].fits)
+}
+
 // headReplaced says whether the answer goes on otherwise after the gold's first
 // words, and never says its last.
 func headReplaced(asked, gold, said text, want, have []token) bool {

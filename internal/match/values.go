@@ -52,6 +52,9 @@ func loosely(g Gold, asked, gold, said text) (at []int, why string) {
 	if lacksValue(want, have) {
 		return nil, ""
 	}
+	if whose.MatchString(asked.folded) && lacksFamilyName(gold, want, have) {
+		return nil, ""
+	}
 	if at := gist(asked, gold, want, have); at != nil {
 		return at, "what tells of it is there"
 	}

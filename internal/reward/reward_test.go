@@ -1,6 +1,7 @@
 package reward
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -159,7 +160,7 @@ func TestLoadRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Builtin("arte"); err == nil || !strings.Contains(err.Error(), "art-e, binary") {
+	if _, err := Builtin("arte"); err == nil || !strings.Contains(err.Error(), "art-e, binary, grounded") {
 		t.Errorf("error %v, want one that lists the rewards", err)
 	}
 }
@@ -180,8 +181,8 @@ func TestEveryTermStaysInRange(t *testing.T) {
 			t.Errorf("%s: no description", term.Name)
 		}
 	}
-	if len(Builtins()) != 2 {
-		t.Errorf("%d rewards load, want 2", len(Builtins()))
+	if len(Builtins()) != 3 {
+		t.Errorf("%d rewards load, want 3", len(Builtins()))
 	}
 }
 
@@ -192,7 +193,11 @@ func TestExtrasNeverOutweighCorrectness(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sets := []*Set{full}
+	grounded, err := Builtin("grounded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := []*Set{full, grounded}
 	for _, e := range Extras() {
 		s, err := full.Without(e.Name)
 		if err != nil {
@@ -276,4 +281,66 @@ func invent(r *rand.Rand) *traj.Scored {
 		row = unanswerable(row)
 	}
 	return row
+}
+
+// reads is an attempt that searched, read one mail, and answers.
+func reads(mail, answer string) *traj.Scored {
+	row := play(traj.Answered, 3, traj.Verdict{Correct: true}, []string{"g"}, call(0, "search_emails", "", "g", "h"), call(1, "read_email", "", "g"))
+	row.Question.Question = "What does the pump cost?"
+	row.Answer.Text = answer
+	for _, m := range []struct {
+		role chat.Role
+		text string
+	}{
+		{chat.System, "$7,000 is in the rules"},
+		{chat.User, "What does the pump cost?"},
+		{chat.Assistant, "search pump"},
+		{chat.User, "hit: pump for $8,000 …"},
+		{chat.Assistant, "read g"},
+		{chat.User, mail},
+		{chat.Assistant, "answer " + answer},
+	} {
+		row.Messages = append(row.Messages, chat.Message{Role: m.role, Content: m.text})
+	}
+	return row
+}
+
+func TestSupported(t *testing.T) {
+	set, err := Load("s.yaml", strings.NewReader("terms: {supported: 1}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	abstains := reads("nothing", "I don't know")
+	abstains.Verdict.Abstained = true
+	unread := reads("$1,200 for the pump", "$1,200")
+	unread.Calls = unread.Calls[:1]
+	heardYes, heardNo, heardNothing := reads("x", "$9"), reads("$9", "$9"), reads("$9", "$9")
+	heardYes.Extra = map[string]json.RawMessage{SupportField: []byte(`{"judge":"m","claims":[{"claim":"$9","supported":true}]}`)}
+	heardNo.Extra = map[string]json.RawMessage{SupportField: []byte(`{"judge":"m","claims":[{"claim":"$9","supported":true},{"claim":"x","supported":false}]}`)}
+	heardNothing.Extra = map[string]json.RawMessage{SupportField: []byte(`{"judge":"m","claims":null}`)}
+	for _, tt := range []struct {
+		name string
+		row  *traj.Scored
+		want float64 // NaN: no reward
+	}{
+		{"stands in the mail", reads("$1,200 for the pump", "1.2K"), 1},
+		{"stands only in a hit", reads("no price here", "$8,000"), 0},
+		{"stands only in the rules", reads("no price here", "$7,000"), 0},
+		{"stands nowhere", reads("$1,200 for the pump", "$1,300"), 0},
+		{"one of two", reads("$1,200 for the pump", "$1,200 or $1,300"), 0},
+		{"read nothing", unread, 0},
+		{"does not know", abstains, 1},
+		{"out of turns", play(traj.MaxTurns, 10, traj.Verdict{}, nil), 0},
+		{"a model says so", heardYes, 1},
+		{"a model says no", heardNo, 0},
+		{"a model could not say", heardNothing, math.NaN()},
+	} {
+		set.Score(tt.row)
+		switch {
+		case math.IsNaN(tt.want) != (tt.row.Reward == nil):
+			t.Errorf("%s: reward %v, want %v", tt.name, tt.row.Reward, tt.want)
+		case tt.row.Reward != nil && *tt.row.Reward != tt.want:
+			t.Errorf("%s: reward %v, want %v", tt.name, *tt.row.Reward, tt.want)
+		}
+	}
 }

@@ -85,9 +85,14 @@ func (s *Set) Without(name string) (*Set, error) {
 	return &out, nil
 }
 
+// Weighs says whether a term counts.
+func (s *Set) Weighs(term string) bool {
+	return slices.ContainsFunc(s.terms, func(t weighted) bool { return t.Name == term && t.weight != 0 })
+}
+
 // Score sets Reward and RewardTerms of a judged row: each term's share of the
-// sum, also where it is 0. A row without a verdict, as every failed attempt is,
-// gets neither.
+// sum, also where it is 0. A row without a verdict, as every failed attempt is, or
+// with a term that cannot say, gets neither.
 func (s *Set) Score(row *traj.Scored) {
 	row.Reward, row.RewardTerms = nil, nil
 	if row.Verdict == nil || row.Stop == traj.Failed {
@@ -97,7 +102,14 @@ func (s *Set) Score(row *traj.Scored) {
 	total := 0.0
 	row.RewardTerms = make(map[string]float64, len(s.terms))
 	for _, t := range s.terms {
-		x := t.weight * t.value(a)
+		x := 0.0
+		if t.weight != 0 {
+			x = t.weight * t.value(a)
+		}
+		if math.IsNaN(x) { // a term that cannot say is no 0
+			row.Reward, row.RewardTerms = nil, nil
+			return
+		}
 		if x == 0 {
 			x = 0 // not -0
 		}

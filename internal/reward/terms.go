@@ -6,7 +6,8 @@ import (
 	"agentmill/internal/traj"
 )
 
-// A Term measures one thing of a judged attempt, as a number from 0 to 1.
+// A Term measures one thing of a judged attempt, as a number from 0 to 1, or NaN
+// where it cannot say.
 type Term struct {
 	Name  string
 	About string
@@ -36,6 +37,7 @@ var catalogue = []Term{
 	{"read", "a right mail was read, whatever the outcome", (*attempt).read},
 	{"ids", "never asked for a mail that does not exist, whatever the outcome", (*attempt).ids},
 	{"sources", "cites the right mails and no others, whatever the outcome", (*attempt).sources},
+	{"supported", "every number, date and name of the answer stands in a mail that was read; 1 also for \"I don't know\"", (*attempt).supported},
 	{"bad_call", "ended on any bad call: unparsable, unknown_tool or bad_arguments", (*attempt).badCall},
 }
 

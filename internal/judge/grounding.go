@@ -1,0 +1,87 @@
+package judge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"agentmill/internal/journal"
+	"agentmill/internal/llm"
+	"agentmill/internal/reward"
+	"agentmill/internal/traj"
+)
+
+// SupportPrompt is the prompt of Grounding that is built in.
+const SupportPrompt = "support-v1"
+
+// FlagNoSupport is of rows of which a model could not say whether the answer
+// stands in the mails; the term supported has no value, and the row no reward.
+const FlagNoSupport = "support_unknown"
+
+// Grounding asks a model for each claim of an answer whether it stands in a mail
+// that the attempt read. Its word takes the place of the comparison of numbers,
+// dates and names.
+type Grounding struct {
+	Client llm.Client
+	Prompt *Prompt
+	Tries  int // 0: 3
+	Seed   uint64
+}
+
+var supportSchema = &llm.Schema{Name: "support", JSON: []byte(`{"type":"object","additionalProperties":false,"required":["claims"],"properties":{"claims":{"type":"array","minItems":1,` +
+	`"items":{"type":"object","additionalProperties":false,"required":["claim","supported"],"properties":{"claim":{"type":"string"},"supported":{"type":"boolean"}}}}}}`)}
+
+// Name changes whenever the same row could get another value.
+func (g *Grounding) Name() string { return "support:" + g.Client.Model() + ":" + g.Prompt.Name }
+
+// score writes what the model says of the answer into the row, for the reward.
+func (g *Grounding) score(ctx context.Context, j *journal.Journal, row *traj.Scored) error {
+	delete(row.Extra, reward.SupportField)
+	mails := reward.ReadTexts(&row.Trajectory)
+	if row.Verdict == nil || row.Stop != traj.Answered || row.Verdict.Abstained || len(mails) == 0 {
+		return nil // the term knows without a model
+	}
+	key := "support " + rowKey(&row.Trajectory)
+	raw, ok := j.Done(key)
+	if !ok {
+		support, err := g.ask(ctx, row, mails)
+		if err != nil {
+			return fmt.Errorf("support of row %s: %w", row.ID, err)
+		}
+		if raw, err = json.Marshal(support); err != nil {
+			return fmt.Errorf("support of row %s: %w", row.ID, err)
+		}
+		if err := j.Append(key, raw); err != nil {
+			return err
+		}
+	}
+	if row.Extra == nil {
+		row.Extra = map[string]json.RawMessage{}
+	}
+	row.Extra[reward.SupportField] = raw
+	return nil
+}
+
+// ask returns the claims of the answer; without a reply that can be read, none.
+func (g *Grounding) ask(ctx context.Context, row *traj.Scored, mails []string) (reward.Support, error) {
+	const room, longest = 600, 8000 // tokens of the reply, bytes of a mail
+	said := reward.Support{}
+	shown := make([]string, 0, len(mails))
+	for _, m := range mails {
+		shown = append(shown, disarmed(m[:min(len(m), longest)]))
+	}
+	text, _ := disarm(row.Answer.Text)
+	tries := g.Tries
+	if tries == 0 {
+		tries = 3
+	}
+	_, err := llm.Ask(ctx, g.Client, llm.Request{
+		Messages: g.Prompt.fill(map[string]string{"question": quoted(row.Question.Question), "answer": quoted(text), "mails": quoted(shown)}),
+		Schema:   supportSchema, MaxTokens: room, Seed: g.Seed,
+	}, tries, &said, nil)
+	if _, none := unanswered(err); none {
+		return reward.Support{Judge: g.Name()}, nil
+	}
+	said.Judge = g.Name()
+	return said, err
+}
