@@ -1,5 +1,6 @@
 // Package stats owns the statistics of reports and gates: intervals of shares
-// and means, paired tests on the same questions, and bootstrap percentiles.
+// and means, paired tests on the same questions, bootstrap percentiles, agreement
+// beyond chance, and jumps of a series.
 //
 // Attempts at one question resemble each other, so every function that takes
 // more than one value a question takes clusters too and treats a cluster as the
