@@ -198,5 +198,5 @@ func continued(old, fresh []*mail.Email, owner map[string]bool) {
 }
 
 func byDate(a, b *mail.Email) int {
-	return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.MessageID, b.MessageID), cmp.Compare(a.Source, b.Source))
+	return cmp.Or(a.Date.Compare(b.Date), cmp.Compare(a.MessageID, b.MessageID), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Body, b.Body))
 }

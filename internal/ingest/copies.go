@@ -109,11 +109,18 @@ func digits(s string) int {
 func (b *mailbox) emails(owner string) []*mail.Email {
 	all := make([]*mail.Email, 0, len(b.groups))
 	for _, g := range b.groups {
-		g.message.Owner, g.message.Copies = owner, g.copies
-		slices.SortFunc(g.copies, func(x, y mail.Copy) int {
-			return cmp.Or(compareNatural(x.Source, y.Source), cmp.Compare(x.MessageID, y.MessageID))
-		})
+		g.message.Owner, g.message.Copies = owner, g.others()
 		all = append(all, g.message)
 	}
 	return all
+}
+
+// others are the copies of the message that is kept, in order, each once. A file
+// that was read twice is not its own copy.
+func (g *group) others() []mail.Copy {
+	slices.SortFunc(g.copies, func(x, y mail.Copy) int {
+		return cmp.Or(compareNatural(x.Source, y.Source), cmp.Compare(x.MessageID, y.MessageID), cmp.Compare(x.Folder, y.Folder))
+	})
+	self := copyOf(g.message)
+	return slices.DeleteFunc(slices.Compact(g.copies), func(c mail.Copy) bool { return c == self })
 }
