@@ -15,6 +15,7 @@ type pattern struct {
 	starts string
 	first  map[string]bool // nil with l in starts: any
 	ok     func(text string, s *Span) bool
+	hint   func(text string) bool // cheaply refuses most starts where re would fail; nil: none
 }
 
 // A start is a place where a word, a number or a sign begins.
@@ -58,7 +59,11 @@ func (p pattern) find(text string, starts []start) []Span {
 		if st.at < end || strings.IndexByte(p.starts, st.class) < 0 || st.class == 'l' && p.first != nil && !p.first[st.word] {
 			continue
 		}
-		m := p.re.FindStringSubmatchIndex(text[st.at:min(len(text), st.at+window)])
+		ahead := text[st.at:min(len(text), st.at+window)]
+		if p.hint != nil && !p.hint(ahead) {
+			continue
+		}
+		m := p.re.FindStringSubmatchIndex(ahead)
 		if m == nil {
 			continue
 		}
@@ -131,47 +136,124 @@ func at(expr string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + expr + 
 
 // patterns lists all patterns, the more specific before the more general.
 var patterns = []pattern{
-	{Link, at(`(?:https?://|www\.)[^\s<>"')\]]*[^\s<>"')\].,;:!?]`), "l", set(`http https www`), nil},
-	{Email, at(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`), "dul", nil, nil},
-	{Phone, at(`(?:\+?1[-. ])?\(?\d{3}\)?[-. /]{1,2}\d{3}[-.]\d{4}(?:[ ,]+(?:x|ext\.?) ?\d{2,5})?`), "d", nil, nil},
-	{Phone, at(`\+\d{1,3}(?:[ -]\d{1,4}){2,5}|011(?:-\d{1,4}){2,5}`), "d", nil, nil},
-	{Phone, at(`(?:(?i:ext\.?|extension)[ \t]|\bx)(\d-?\d{3,4})`), "ul", set(`ext extension x`), nil},
-	{Phone, at(`\b\d{3}-\d{4}\b`), "d", nil, notPartOfNumber},
-	{Flight, at(`\b[Ff]light[ \t](?:is|was|will be)[ \t]([A-Z]{2}[ \t]?\d{2,4})\b`), "ul", set(`flight flights`), nil},
-	{Flight, at(`\b[Ff]lights?[ \t](?:number[ \t]|no\.?[ \t]|#)?((?:[A-Z]{2}[ \t]?)?\d{2,4})\b`), "ul", set(`flight flights`), nil},
-	{Date, at(monthDay), "dul", set(`the`), notMay},
-	{Date, at(`(?:` + weekday + `,?` + sp + `)(?:the` + sp + `)?` + dayNum), "u", nil, ordinalOrLongDay},
-	{Date, at(`(?:` + weekday + `,?` + sp + `)?\b(?:0?[1-9]|1[0-2])/(?:3[01]|[12]\d|0?[1-9])(?:/(?:\d{4}|\d{2}))?\b`), "du", nil, nil},
-	{Date, at(`\b` + year + `-(?:0[1-9]|1[0-2])-(?:3[01]|[12]\d|0[1-9])\b`), "d", nil, nil},
-	{Date, at(`\b(?:(?:the` + sp + `)?(?:end|beginning|middle|start) of |mid-|early |late )?(?:January|February|March|April|May|June|July|August|September|October|November|December)(?:` + sp + year + `)\b`), "ul", set(`the end beginning middle start mid early late`), nil},
-	{Date, at(`\b(?:the` + sp + `)?(?:end|beginning|middle|start) of (?:January|February|March|April|May|June|July|August|September|October|November|December|the (?:month|year|quarter|week)|next (?:month|week|year))\b`), "l", set(`the end beginning middle start`), nil},
-	{Date, at(`\b(?:next|this|last|the following)` + sp + longDay + `\b`), "l", set(`next this last the`), nil},
-	{Date, at(`\b(?:on|by|for|to|until|before|from|in|during|since|through|of|is|was)` + sp + `((?:mid-|early |late )?(?:January|February|March|April|June|July|August|September|October|November|December)|next (?:week|month|quarter|year))\b`), "l", set(`on by for to until before from in during since through of is was`), nil},
-	{Date, at(`\bthe \d{1,2}(?:st|nd|rd|th)\b`), "l", set(`the`), notFloor},
-	{Time, at(`\b(?:(?:1[0-2]|0?[1-9])(?::[0-5]\d)?|` + anyClock + `)` + ws + `(?:-|–|to|until|and)` + ws + anyClock), "dl", set(`noon midnight`), rangeOfTimes},
-	{Time, at(`\b` + anyClock), "dl", set(`noon midnight`), notRatio},
-	{Date, at(`\b` + longDay + `(?:` + sp + `(?:morning|afternoon|evening|night))?\b`), "u", nil, nil},
-	{Amount, at(`(?:US|USD|CAD|EUR)?[ \t]?[$€£][ \t]?` + number + `(?:[ \t]?(?:million|billion|thousand|MM|mm|[MKkB]|bn)\b)?(?:(?:` + sp + `per` + sp + `|/|` + sp + `an?` + sp + `)(?:square foot|[A-Za-z]+))?`), "du", nil, trimPer},
-	{Amount, at(`\b(?:` + number + `|` + small + `)(?:[ \t]?(?:million|billion|thousand))?` + sp + `(?:dollars|cents|euros|pounds sterling)(?:(?: per | an? )[a-z]+)?\b`), "dl", smallWords, nil},
-	{Percentage, at(`\b` + number + `(?:[ \t]?%|` + sp + `percent(?:age points?)?\b|` + sp + `per cent\b)`), "d", nil, nil},
-	{Percentage, at(`\b` + small + sp + `percent\b`), "l", smallWords, nil},
-	{Address, at(`\b\d{1,5}[ \t](?:(?:North|South|East|West|N\.|S\.|E\.|W\.)[ \t])?(?:[A-Z0-9][A-Za-z0-9.'-]*[ \t]){1,3}?(?:Street|St\b\.?|Avenue|Ave\b\.?|Road|Rd\b\.?|Drive|Dr\b\.?|Lane|Ln\b\.?|Boulevard|Blvd\b\.?|Way|Court|Ct\b\.?|Parkway|Pkwy\b\.?|Square|Terrace|Highway)(?:,?[ \t](?:Suite|Ste\.?|Apt\.?|Unit|Floor)[ \t][A-Za-z0-9-]+)?`), "d", nil, nil},
-	{Room, at(`\b(?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)` + sp + `)?[Rr]oom` + sp + `(?:[A-Z]?-?\d+[A-Z]?\d*|[A-Z]\b)`), "ul", set(`conference meeting training room`), nil},
-	{Room, at(`\b(?:EB|ECS|ECN)[ \t-]?[A-Z]?\d[A-Z0-9]{1,5}\b`), "u", nil, nil},
-	{Room, at(`\b(?:[Tt]he` + sp + `)?` + capWord + `(?:[ \t]` + capWord + `)?` + sp + `(?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)` + sp + `)?[Rr]oom\b`), "ul", set(`the`), notDining},
-	{Room, at(`\b(?:[Tt]he[ \t])?(?:\d{1,2}(?:st|nd|rd|th)|ground|first|second|third|fourth|fifth)[ -][Ff]loor(?:` + sp + `(?:conference room|boardroom|training room|kitchen|lounge))?\b`), "udl", set(`the ground first second third fourth fifth`), nil},
-	{Duration, at(`\b(?:` + number + `|` + small + `|(?:one|an?)(?: and a half)?|half an)(?:(?: to |-| or )(?:` + number + `|` + small + `))?[ -](?:(?:business|working|calendar|full)[ -])?(?:minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|months?|years?)\b`), "dl", durationWords, plainDuration},
-	{Code, at(`\b(?i:code|pin|password|passcode|number|no\.|ticket|case|invoice|confirmation|order|reference|locator|ref|policy|claim|badge|docket|account|serial number)(?:[ \t](?:number|code|no\.))?(?:[ \t](?:is|was|will be|are)(?:[ \t]now)?|:)?[ \t](?:#[ \t]?)?([A-Z0-9]+(?:-[A-Z0-9]+)*)\b`), "ul", set(`code pin password passcode number no ticket case invoice confirmation order reference locator ref policy claim badge docket account serial combination`), codeLike},
-	{Code, at(`\b(?i:code|pin|password|passcode|number|combination|locator|reference)(?: [A-Za-z'-]+){1,8}?[ \t](?:is|was|to|has the number)(?:[ \t]now)?[ \t]([A-Z0-9]+(?:-[A-Z0-9]+)*)\b`), "ul", set(`code pin password passcode number no ticket case invoice confirmation order reference locator ref policy claim badge docket account serial combination`), codeLike},
-	{Code, at(`\b(?:temporary |new |initial )?(?:[Pp]assword|[Ll]ogin)(?: [A-Za-z'-]+){0,6}?[ \t](?:is|was|:)[ \t]([A-Za-z0-9]*\d[A-Za-z0-9]*)\b`), "ul", set(`temporary new initial password login`), codeLike},
-	{Code, at(`\b[A-Z]{1,4}-\d{2,7}(?:-[A-Z0-9]+)*\b`), "u", nil, nil},
-	{Code, at(`\b[A-Z0-9]{5,8}\b`), "du", nil, mixed},
-	{Place, placeRE, "ul", set(`the front main lobby cafeteria loading parking mail break auditorium boardroom visitor reception guard security supply copy north south east west rear training board`), nil},
-	{Org, orgRE, "u", nil, alone},
-	{Person, personRE, "u", nil, person},
-	{Place, cityRE, "u", nil, alone},
-	{Quantity, at(`\b(?:` + number + `|` + small + `|a dozen|half a dozen)(?:[ \t](?:` + qualifiers + `))?` + sp + `(?:[a-z]+[ \t])?` + counted + `\b`), "dl", smallWords, nil},
-	{Quantity, at(`\b(?:` + number + `|` + small + `)[ \t][a-z]+s\b`), "dl", smallWords, countedNoun},
+	{Link, at(`(?:https?://|www\.)[^\s<>"')\]]*[^\s<>"')\].,;:!?]`), "l", set(`http https www`), nil, nil},
+	{Email, at(`[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+`), "dul", nil, nil, atSign},
+	{Phone, at(`(?:\+?1[-. ])?\(?\d{3}\)?[-. /]{1,2}\d{3}[-.]\d{4}(?:[ ,]+(?:x|ext\.?) ?\d{2,5})?`), "d", nil, nil, manyDigits},
+	{Phone, at(`\+\d{1,3}(?:[ -]\d{1,4}){2,5}|011(?:-\d{1,4}){2,5}`), "d", nil, nil, manyDigits},
+	{Phone, at(`(?:(?i:ext\.?|extension)[ \t]|\bx)(\d-?\d{3,4})`), "ul", set(`ext extension x`), nil, nil},
+	{Phone, at(`\b\d{3}-\d{4}\b`), "d", nil, notPartOfNumber, manyDigits},
+	{Flight, at(`\b[Ff]light[ \t](?:is|was|will be)[ \t]([A-Z]{2}[ \t]?\d{2,4})\b`), "ul", set(`flight flights`), nil, nil},
+	{Flight, at(`\b[Ff]lights?[ \t](?:number[ \t]|no\.?[ \t]|#)?((?:[A-Z]{2}[ \t]?)?\d{2,4})\b`), "ul", set(`flight flights`), nil, nil},
+	{Date, at(monthDay), "dul", set(`the`), notMay, dayOrMonth},
+	{Date, at(`(?:` + weekday + `,?` + sp + `)(?:the` + sp + `)?` + dayNum), "u", nil, ordinalOrLongDay, dayName},
+	{Date, at(`(?:` + weekday + `,?` + sp + `)?\b(?:0?[1-9]|1[0-2])/(?:3[01]|[12]\d|0?[1-9])(?:/(?:\d{4}|\d{2}))?\b`), "du", nil, nil, slash},
+	{Date, at(`\b` + year + `-(?:0[1-9]|1[0-2])-(?:3[01]|[12]\d|0[1-9])\b`), "d", nil, nil, dash},
+	{Date, at(`\b(?:(?:the` + sp + `)?(?:end|beginning|middle|start) of |mid-|early |late )?(?:January|February|March|April|May|June|July|August|September|October|November|December)(?:` + sp + year + `)\b`), "ul", set(`the end beginning middle start mid early late`), nil, nil},
+	{Date, at(`\b(?:the` + sp + `)?(?:end|beginning|middle|start) of (?:January|February|March|April|May|June|July|August|September|October|November|December|the (?:month|year|quarter|week)|next (?:month|week|year))\b`), "l", set(`the end beginning middle start`), nil, nil},
+	{Date, at(`\b(?:next|this|last|the following)` + sp + longDay + `\b`), "l", set(`next this last the`), nil, nil},
+	{Date, at(`\b(?:on|by|for|to|until|before|from|in|during|since|through|of|is|was)` + sp + `((?:mid-|early |late )?(?:January|February|March|April|June|July|August|September|October|November|December)|next (?:week|month|quarter|year))\b`), "l", set(`on by for to until before from in during since through of is was`), nil, nil},
+	{Date, at(`\bthe \d{1,2}(?:st|nd|rd|th)\b`), "l", set(`the`), notFloor, nil},
+	{Time, at(`\b(?:(?:1[0-2]|0?[1-9])(?::[0-5]\d)?|` + anyClock + `)` + ws + `(?:-|–|to|until|and)` + ws + anyClock), "dl", set(`noon midnight`), rangeOfTimes, clockAhead},
+	{Time, at(`\b` + anyClock), "dl", set(`noon midnight`), notRatio, clockAhead},
+	{Date, at(`\b` + longDay + `(?:` + sp + `(?:morning|afternoon|evening|night))?\b`), "u", nil, nil, dayName},
+	{Amount, at(`(?:US|USD|CAD|EUR)?[ \t]?[$€£][ \t]?` + number + `(?:[ \t]?(?:million|billion|thousand|MM|mm|[MKkB]|bn)\b)?(?:(?:` + sp + `per` + sp + `|/|` + sp + `an?` + sp + `)(?:square foot|[A-Za-z]+))?`), "du", nil, trimPer, money},
+	{Amount, at(`\b(?:` + number + `|` + small + `)(?:[ \t]?(?:million|billion|thousand))?` + sp + `(?:dollars|cents|euros|pounds sterling)(?:(?: per | an? )[a-z]+)?\b`), "dl", smallWords, nil, moneyWord},
+	{Percentage, at(`\b` + number + `(?:[ \t]?%|` + sp + `percent(?:age points?)?\b|` + sp + `per cent\b)`), "d", nil, nil, percent},
+	{Percentage, at(`\b` + small + sp + `percent\b`), "l", smallWords, nil, percent},
+	{Address, at(`\b\d{1,5}[ \t](?:(?:North|South|East|West|N\.|S\.|E\.|W\.)[ \t])?(?:[A-Z0-9][A-Za-z0-9.'-]*[ \t]){1,3}?(?:Street|St\b\.?|Avenue|Ave\b\.?|Road|Rd\b\.?|Drive|Dr\b\.?|Lane|Ln\b\.?|Boulevard|Blvd\b\.?|Way|Court|Ct\b\.?|Parkway|Pkwy\b\.?|Square|Terrace|Highway)(?:,?[ \t](?:Suite|Ste\.?|Apt\.?|Unit|Floor)[ \t][A-Za-z0-9-]+)?`), "d", nil, nil, nil},
+	{Room, at(`\b(?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)` + sp + `)?[Rr]oom` + sp + `(?:[A-Z]?-?\d+[A-Z]?\d*|[A-Z]\b)`), "ul", set(`conference meeting training room`), nil, roomAhead},
+	{Room, at(`\b(?:EB|ECS|ECN)[ \t-]?[A-Z]?\d[A-Z0-9]{1,5}\b`), "u", nil, nil, nil},
+	{Room, at(`\b(?:[Tt]he` + sp + `)?` + capWord + `(?:[ \t]` + capWord + `)?` + sp + `(?:(?:[Cc]onference|[Mm]eeting|[Tt]raining)` + sp + `)?[Rr]oom\b`), "ul", set(`the`), notDining, roomAhead},
+	{Room, at(`\b(?:[Tt]he[ \t])?(?:\d{1,2}(?:st|nd|rd|th)|ground|first|second|third|fourth|fifth)[ -][Ff]loor(?:` + sp + `(?:conference room|boardroom|training room|kitchen|lounge))?\b`), "udl", set(`the ground first second third fourth fifth`), nil, nil},
+	{Duration, at(`\b(?:` + number + `|` + small + `|(?:one|an?)(?: and a half)?|half an)(?:(?: to |-| or )(?:` + number + `|` + small + `))?[ -](?:(?:business|working|calendar|full)[ -])?(?:minutes?|mins?|hours?|hrs?|days?|nights?|weeks?|months?|years?)\b`), "dl", durationWords, plainDuration, nil},
+	{Code, at(`\b(?i:code|pin|password|passcode|number|no\.|ticket|case|invoice|confirmation|order|reference|locator|ref|policy|claim|badge|docket|account|serial number)(?:[ \t](?:number|code|no\.))?(?:[ \t](?:is|was|will be|are)(?:[ \t]now)?|:)?[ \t](?:#[ \t]?)?([A-Z0-9]+(?:-[A-Z0-9]+)*)\b`), "ul", set(`code pin password passcode number no ticket case invoice confirmation order reference locator ref policy claim badge docket account serial combination`), codeLike, nil},
+	{Code, at(`\b(?i:code|pin|password|passcode|number|combination|locator|reference)(?: [A-Za-z'-]+){1,8}?[ \t](?:is|was|to|has the number)(?:[ \t]now)?[ \t]([A-Z0-9]+(?:-[A-Z0-9]+)*)\b`), "ul", set(`code pin password passcode number no ticket case invoice confirmation order reference locator ref policy claim badge docket account serial combination`), codeLike, nil},
+	{Code, at(`\b(?:temporary |new |initial )?(?:[Pp]assword|[Ll]ogin)(?: [A-Za-z'-]+){0,6}?[ \t](?:is|was|:)[ \t]([A-Za-z0-9]*\d[A-Za-z0-9]*)\b`), "ul", set(`temporary new initial password login`), codeLike, nil},
+	{Code, at(`\b[A-Z]{1,4}-\d{2,7}(?:-[A-Z0-9]+)*\b`), "u", nil, nil, nil},
+	{Code, at(`\b[A-Z0-9]{5,8}\b`), "du", nil, mixed, nil},
+	{Place, placeRE, "ul", set(`the front main lobby cafeteria loading parking mail break auditorium boardroom visitor reception guard security supply copy north south east west rear training board`), nil, nameGoesOn},
+	{Org, orgRE, "u", nil, alone, nameGoesOn},
+	{Person, personRE, "u", nil, person, nil},
+	{Place, cityRE, "u", nil, alone, nil},
+	{Quantity, at(`\b(?:` + number + `|` + small + `|a dozen|half a dozen)(?:[ \t](?:` + qualifiers + `))?` + sp + `(?:[a-z]+[ \t])?` + counted + `\b`), "dl", smallWords, nil, nil},
+	{Quantity, at(`\b(?:` + number + `|` + small + `)[ \t][a-z]+s\b`), "dl", smallWords, countedNoun, nil},
+}
+
+// The hints look at what begins at a start. Each is true wherever its pattern
+// matches.
+
+func manyDigits(text string) bool {
+	n := 0
+	for i := 0; i < len(text) && i < 24; i++ {
+		if isDigit(text[i]) {
+			n++
+		}
+	}
+	return n >= 3
+}
+
+// threes are the first three letters of days and months.
+var threes = set(`Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec the`)
+
+var days = set(`Mon Tue Wed Thu Fri Sat Sun`)
+
+func dayName(text string) bool { return len(text) > 2 && days[text[:3]] }
+
+// dayOrMonth takes "March 14", "the week of March 14", and "14 March".
+func dayOrMonth(text string) bool {
+	if len(text) < 4 {
+		return false
+	}
+	if !isDigit(text[0]) {
+		return threes[text[:3]]
+	}
+	rest := strings.TrimLeft(text[1:], "0123456789stndrhof \t\n")
+	return rest != "" && strings.IndexByte("JFMASOND", rest[0]) >= 0
+}
+
+func slash(text string) bool { return strings.IndexByte(text[:min(len(text), 22)], '/') > 0 }
+
+func dash(text string) bool { return len(text) > 4 && text[4] == '-' }
+
+func atSign(text string) bool { return strings.IndexByte(text, '@') > 0 }
+
+func percent(text string) bool { return strings.Contains(text, "%") || strings.Contains(text, "cent") }
+
+func money(text string) bool {
+	for i := 0; i < len(text) && i < 5; i++ {
+		if text[i] == '$' || text[i] >= 0x80 {
+			return true
+		}
+	}
+	return false
+}
+
+func moneyWord(text string) bool {
+	return strings.Contains(text, "dollars") || strings.Contains(text, "cents") || strings.Contains(text, "euros") || strings.Contains(text, "pounds")
+}
+
+// clockAhead takes "noon", "midnight", "2:30", "2 pm" and "9 to 11 am".
+func clockAhead(text string) bool {
+	if !isDigit(text[0]) {
+		return true
+	}
+	ahead := text[:min(len(text), 60)]
+	return strings.IndexByte(ahead, ':') > 0 || strings.ContainsAny(ahead, "mM") || strings.Contains(ahead, "noon")
+}
+
+func roomAhead(text string) bool { return strings.Contains(text, "oom") }
+
+// numbered are words that make a place with a number after them.
+var numbered = set(`Dock Pier Gate Bay Terminal Platform`)
+
+// nameGoesOn reports whether the second word is a capital one, or joins one.
+func nameGoesOn(text string) bool {
+	first := strings.IndexAny(text, " \t\n")
+	if first < 0 {
+		return false
+	}
+	next := strings.TrimLeft(text[first:], " \t\n")
+	return next != "" && (text[0] >= 'a' || numbered[text[:first]] || 'A' <= next[0] && next[0] <= 'Z' || next[0] == '&' || hasAnyPrefix(next, "and", "of", "on"))
 }
 
 // qualifiers stand between a number and what is counted.

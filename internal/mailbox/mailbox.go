@@ -1,14 +1,16 @@
 // Package mailbox looks for facts in all mails of one person at once: which
 // mails say the same, which say something else of the same matter.
 //
-// Most callers want New, SameEvidence and Rivals. A Box lives in memory; the
-// search that an agent uses is package mailstore's.
+// Most callers want New, SameEvidence and Rivals. A Box lives in memory and may
+// be asked by several goroutines; the search that an agent uses is package
+// mailstore's.
 package mailbox
 
 import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"agentmill/internal/extract"
 	"agentmill/internal/keyword"
@@ -20,9 +22,12 @@ type Doc struct {
 	*mail.Email
 	Folded string // subject and body: no quote marks, white space folded
 
-	words     map[string]bool // stems of subject and body
-	subject   map[string]bool // stems of the subject
-	sentences []sentence
+	words   map[string]bool // stems of subject and body
+	subject map[string]bool // stems of the subject
+	body    string          // without the marks of quoted lines
+
+	once sync.Once // facts are looked for in the mails that need it alone
+	read []sentence
 }
 
 // A sentence has the stems of its words and its facts.
@@ -74,26 +79,33 @@ func (b *Box) Lower() map[string]bool { return b.lower }
 
 func newDoc(e *mail.Email) *Doc {
 	body := Unquote(e.Body)
-	d := &Doc{Email: e, Folded: Fold(e.Subject + "\n" + body)}
+	d := &Doc{Email: e, Folded: Fold(e.Subject + "\n" + body), body: body}
 	d.subject = stems(e.Subject)
 	d.words = stems(body)
 	for w := range d.subject {
 		d.words[w] = true
 	}
-	facts := extract.Spans(body)
-	for _, r := range extract.SentencesWith(body, facts) {
-		s := sentence{text: body[r.Start:r.End]}
-		for _, f := range extract.Within(facts, r) {
-			if f.End <= r.End {
-				s.facts = append(s.facts, extract.Span{Kind: f.Kind, Start: f.Start - r.Start, End: f.End - r.Start})
+	return d
+}
+
+// sentences returns the sentences of the doc that hold facts.
+func (d *Doc) sentences() []sentence {
+	d.once.Do(func() {
+		facts := extract.Spans(d.body)
+		for _, r := range extract.SentencesWith(d.body, facts) {
+			s := sentence{text: d.body[r.Start:r.End]}
+			for _, f := range extract.Within(facts, r) {
+				if f.End <= r.End {
+					s.facts = append(s.facts, extract.Span{Kind: f.Kind, Start: f.Start - r.Start, End: f.End - r.Start})
+				}
+			}
+			if len(s.facts) > 0 {
+				s.words = stems(s.text)
+				d.read = append(d.read, s)
 			}
 		}
-		if len(s.facts) > 0 {
-			s.words = stems(s.text)
-			d.sentences = append(d.sentences, s)
-		}
-	}
-	return d
+	})
+	return d.read
 }
 
 // Unquote takes the marks of quoted lines off a body.
@@ -149,7 +161,7 @@ func (d *Doc) Has(words []string) bool {
 
 // HasKind reports whether the doc holds a fact that can answer a question for kind.
 func (d *Doc) HasKind(kind extract.Kind) bool {
-	for _, s := range d.sentences {
+	for _, s := range d.sentences() {
 		for _, f := range s.facts {
 			if extract.Answers(f.Kind, kind) {
 				return true

@@ -114,7 +114,10 @@ func coverage(matter []string, sentence, subject map[string]bool) int {
 
 // rivalValue returns another value in a sentence that fits as well.
 func (d *Doc) rivalValue(q Asked, matter []string, own int) (string, bool) {
-	for _, s := range d.sentences {
+	if coverage(matter, d.words, nil) < max(own, 1) {
+		return "", false // no sentence of it can cover as much
+	}
+	for _, s := range d.sentences() {
 		if coverage(matter, s.words, d.subject) < max(own, 1) {
 			continue
 		}
