@@ -6,15 +6,18 @@ import (
 
 	ufcli "github.com/urfave/cli/v2"
 
+	"agentmill/internal/catalog"
 	"agentmill/internal/cli"
 	"agentmill/internal/filterq"
+	"agentmill/internal/journal"
 	"agentmill/internal/mailstore"
 )
 
 func main() { cli.Main(command()) }
 
 const description = `Reads questions, checks them against the mailboxes of the index, and writes those that can be
-answered in one way, with the verdict of every check and a split by mailbox.
+answered in one way, with the verdict of every check and a split by mailbox. With a model
+(--base-url, --model) questions that it answers without any mail are dropped too.
 
 examples, after make demo:
   bin/filterq runs/demo/candidates.jsonl.zst --index runs/demo/inbox.db --out runs/kept.jsonl
@@ -26,12 +29,13 @@ func command() *cli.Command {
 	cfg := filterq.Config{}
 	var in ufcli.StringSlice
 	var index string
+	var model catalog.LLM
 	return &cli.Command{
 		Name:        "filterq",
 		Usage:       "keep the questions that a mailbox can answer in one way, and split them",
 		ArgsUsage:   "[FILE ...]",
 		Description: description,
-		Flags: []ufcli.Flag{
+		Flags: append([]ufcli.Flag{
 			&ufcli.StringSliceFlag{Name: "in", Usage: "read questions from `FILE` (repeatable; - is standard input)", Destination: &in},
 			&ufcli.StringFlag{Name: "out", Usage: "write questions to `FILE` (.jsonl, .jsonl.gz, .jsonl.zst, .parquet)", Destination: &cfg.Out},
 			&ufcli.StringFlag{Name: "keep-drops", Usage: "write dropped questions, with their checks, to `FILE`", Destination: &cfg.Drops},
@@ -40,12 +44,13 @@ func command() *cli.Command {
 			&ufcli.Float64Flag{Name: "test", Value: 0.25, Usage: "`SHARE` of the mailboxes for test", Destination: &cfg.Shares.Test},
 			&ufcli.Float64Flag{Name: "val", Value: 0.125, Usage: "`SHARE` of the mailboxes for val", Destination: &cfg.Shares.Val},
 			&ufcli.IntFlag{Name: "hits", Value: 5, Usage: "a source mail counts as reached within `N` hits", Destination: &cfg.Hits},
-			&ufcli.IntFlag{Name: "max-rank", Value: 30, Usage: "drop a question whose source mail is not within `N` hits (0: keep)", Destination: &cfg.MaxRank},
+			&ufcli.IntFlag{Name: "max-rank", Usage: "drop a question whose source mail is not within `N` hits (0: keep)", Destination: &cfg.MaxRank},
 			&ufcli.Float64Flag{Name: "min-realistic", Usage: "drop questions whose how_realistic is below `X`", Destination: &cfg.Realism},
 			&ufcli.StringFlag{Name: "explain", Usage: "tell the checks of the question `ID` on standard error", Destination: &cfg.Explain},
 			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors, Action: cli.NotNegative("max-errors")},
 			&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.In.Rejects},
-		},
+			&ufcli.StringFlag{Name: "journal", Usage: "keep the model's answers in `FILE` until the output is written (default: beside --out)", Destination: &cfg.Journal},
+		}, model.Flags()...),
 		Run: func(ctx context.Context, env *cli.Env) error {
 			if err := cfg.Check(); err != nil {
 				return cli.Usagef("%w", err)
@@ -65,7 +70,17 @@ func command() *cli.Command {
 			cfg.In.Stdin, cfg.Stdout = env.Stdin, env.Stdout
 			cfg.In.Report = func(err error) { env.Log.Warn(err.Error()) }
 			cfg.Progress, cfg.Tell = env.Progress, env.Notef
-			return run(ctx, env, cfg)
+			if model.Wanted() {
+				remote, err := model.Open(env)
+				if err != nil {
+					return err
+				}
+				cfg.Model, cfg.Concurrency = remote, model.Concurrency
+				if cfg.Journal == "" {
+					cfg.Journal = journal.Beside(cfg.Out)
+				}
+			}
+			return model.Exit(run(ctx, env, cfg))
 		},
 	}
 }
@@ -80,6 +95,9 @@ func run(ctx context.Context, env *cli.Env, cfg filterq.Config) error {
 	st, err := filterq.Run(ctx, cfg)
 	if err != nil {
 		return err
+	}
+	if len(st.Dropped) > 0 {
+		env.Notef("%s", st.Table())
 	}
 	env.Notef("%s", st)
 	if st.Bad > 0 {

@@ -174,7 +174,7 @@ func (c *Clause) setSubject(tokens []token) bool {
 		return false
 	}
 	for i, t := range tokens {
-		if inSubject[t.low] || t.fact == nil && len(t.text) == 1 && strings.ContainsAny(t.text, `,;:()"“”[]*>|=<`) {
+		if inSubject[t.low] || strings.HasSuffix(t.low, "n't") || strings.HasSuffix(t.low, "n’t") || t.fact == nil && len(t.text) == 1 && strings.ContainsAny(t.text, `,;:()"“”[]*>|=<`) {
 			return false
 		}
 		if i > 0 && (t.low == "i" || t.low == "we" || t.low == "you" || t.low == "they" || t.low == "he" || t.low == "she" || t.low == "it") {
@@ -195,7 +195,7 @@ var (
 	vagueHead  = set(`own one ones other others rest latter former same somebody someone everybody`)
 	badSubject = set(`present attached enclosed it this that these those they he she there here what when where who which how why someone something everyone everything
 		nothing nobody anyone another either neither none some others such let if because although while since unless whether though to not no and or but please do don't hope`)
-	inSubject = set(`that which who whom whose where when if because although while and/or not n't would-be either neither whether what how why`)
+	inSubject = set(`did do does that which who whom whose where when if because although while and/or not n't would-be either neither whether what how why`)
 )
 
 // auxiliaries maps an auxiliary to its tense and lemma.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"agentmill/internal/extract"
 	"agentmill/internal/keyword"
@@ -13,6 +14,7 @@ import (
 	"agentmill/internal/mailbox"
 	"agentmill/internal/mailstore"
 	"agentmill/internal/question"
+	"agentmill/internal/realism"
 )
 
 // Names of the checks, as they stand in records.
@@ -22,27 +24,29 @@ const (
 	checkHidden    = "hidden"     // the question does not say its answer
 	checkInbox     = "inbox"      // the mailbox exists
 	checkEvidence  = "evidence"   // the evidence stands where the span says, and holds the answer
+	checkSupport   = "supported"  // the source mails say the answer
 	checkUnique    = "unique"     // no other mail answers otherwise
 	checkAbsent    = "absent"     // unanswerable: no mail holds an answer
 	checkReach     = "reachable"  // a search with the question's words finds the mail
 	checkDuplicate = "duplicate"  // it was not asked before
 	checkLeak      = "split_leak" // its evidence stands in no other split
+	checkBlind     = "blind"      // nobody answers it without the mail
 	needsIndex     = "no index was given"
 )
 
 // mailChecks are those that need the mails.
-var mailChecks = []string{checkInbox, checkEvidence, checkUnique, checkAbsent, checkReach}
+var mailChecks = []string{checkInbox, checkEvidence, checkSupport, checkUnique, checkAbsent, checkReach}
 
 // checkInbox runs the checks of one mailbox's questions.
 func (c *Config) checkInbox(ctx context.Context, items []*item) error {
 	for _, it := range items {
 		it.checkForm()
-		it.checkRealism(c.Realism)
 		it.checkHidden()
 		it.evidence = evidenceOf(it.Question)
 	}
 	if c.Index == nil {
 		for _, it := range items {
+			it.checkRealism(c.Realism, nil)
 			for _, name := range mailChecks {
 				it.say(name, Skipped, needsIndex)
 			}
@@ -52,6 +56,7 @@ func (c *Config) checkInbox(ctx context.Context, items []*item) error {
 	owner, ok := c.Index.Resolve(items[0].InboxAddress)
 	if !ok {
 		for _, it := range items {
+			it.checkRealism(c.Realism, nil)
 			it.say(checkInbox, Drop, "the index has no mailbox "+it.InboxAddress)
 		}
 		return nil
@@ -107,12 +112,22 @@ func (it *item) checkForm() {
 	}
 }
 
-func (it *item) checkRealism(least float64) {
+// checkRealism takes the record's score, or one by its words where it has none.
+func (it *item) checkRealism(least float64, gold []*mailbox.Doc) {
+	note := ""
+	if it.HowRealistic == 0 {
+		texts := []string{it.Evidence}
+		for _, d := range gold {
+			texts = append(texts, d.Subject, d.Body)
+		}
+		it.HowRealistic = realism.Score(it.Question.Question, texts...)
+		note = "scored by its words"
+	}
 	if it.HowRealistic < least {
 		it.say(checkRealistic, Drop, fmt.Sprintf("%.2f is below %.2f", it.HowRealistic, least))
 		return
 	}
-	it.say(checkRealistic, Pass, "")
+	it.say(checkRealistic, Pass, note)
 }
 
 func (it *item) checkHidden() {
@@ -143,20 +158,26 @@ func evidenceOf(q *question.Question) []string {
 
 // checkMails runs the checks that look at mails.
 func (c *Config) checkMails(ctx context.Context, box *mailbox.Box, it *item) error {
+	gold := it.gold(box)
+	it.checkRealism(c.Realism, gold)
 	if !it.Answerable {
-		for _, name := range []string{checkEvidence, checkUnique, checkReach} {
+		for _, name := range []string{checkEvidence, checkSupport, checkUnique, checkReach} {
 			it.say(name, Skipped, "unanswerable")
 		}
 		it.checkAbsent(box)
 		return nil
 	}
 	it.say(checkAbsent, Skipped, "answerable")
-	gold := it.gold(box)
 	if gold == nil {
 		it.say(checkEvidence, Drop, "a source mail is not in the mailbox")
 		return nil
 	}
 	it.checkEvidence(gold)
+	it.checkSupport(gold)
+	it.readPassages(gold)
+	if c.Explain == it.ID {
+		it.tellStory(gold)
+	}
 	it.fillAlsoIn(box, gold)
 	it.checkUnique(box)
 	return c.checkReach(ctx, box.Owner, it)
@@ -193,12 +214,34 @@ func (it *item) checkEvidence(gold []*mailbox.Doc) {
 		it.say(checkEvidence, Pass, "")
 		return
 	}
-	unquoted := mailbox.Fold(mailbox.Unquote(it.Evidence))
-	if !slices.ContainsFunc(gold, func(d *mailbox.Doc) bool { return strings.Contains(d.Folded, unquoted) }) {
+	unquoted := noMarks(mailbox.Unquote(it.Evidence))
+	if !slices.ContainsFunc(gold, func(d *mailbox.Doc) bool { return strings.Contains(noMarks(d.Folded), unquoted) }) {
 		it.say(checkEvidence, Drop, "the evidence stands in no source mail")
 		return
 	}
 	it.say(checkEvidence, Pass, "no span given; the evidence stands in a source mail")
+}
+
+// noMarks folds white space and the marks of quoted lines.
+func noMarks(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == '>' }), " ")
+}
+
+// checkSupport looks for the answer in the source mails, whatever the evidence is.
+func (it *item) checkSupport(gold []*mailbox.Doc) {
+	if yesNo.MatchString(it.Answer) {
+		it.say(checkSupport, Skipped, "a yes or no is no text to look for")
+		return
+	}
+	var texts []string
+	for _, d := range gold {
+		texts = append(texts, d.Subject+"\n"+d.Unquoted()+"\n"+d.Date.Format("Monday January 2 2006")+"\n"+d.From)
+	}
+	if !supported(it.Answer, it.Aliases, texts) {
+		it.say(checkSupport, Drop, fmt.Sprintf("the source mails do not say %q", it.Answer))
+		return
+	}
+	it.say(checkSupport, Pass, "")
 }
 
 // spanProblem says what is wrong with a span, "" if nothing.
@@ -260,7 +303,11 @@ func (it *item) checkUnique(box *mailbox.Box) {
 		it.say(checkUnique, Skipped, "the record names no evidence")
 		return
 	}
-	if rivals := box.Rivals(it.asked()); len(rivals) > 0 {
+	rivals := box.Rivals(it.asked())
+	if len(rivals) == 0 {
+		rivals = box.Contradicting(it.asked())
+	}
+	if len(rivals) > 0 {
 		it.say(checkUnique, Drop, fmt.Sprintf("%d other mails fit as well; %s says %q", len(rivals), rivals[0].Doc.MessageID, rivals[0].Value))
 		return
 	}

@@ -12,7 +12,6 @@ import (
 	"agentmill/internal/mail"
 	"agentmill/internal/mailstore"
 	"agentmill/internal/question"
-	"agentmill/internal/samplemail"
 )
 
 // byID finds a question.
@@ -39,7 +38,7 @@ func firstAnswerable(t *testing.T, qs []question.Question) question.Question {
 
 // TestPlantedFaults spoils a good question in one way after the other.
 func TestPlantedFaults(t *testing.T) {
-	w := newWorld(t, samplemail.Config{Seed: 4, Inboxes: 2, Messages: 300})
+	w := smallWorld(t)
 	w.synth(t, "q.jsonl", nil)
 	kept, _, _ := w.filter(t, "q.jsonl", nil)
 	good := firstAnswerable(t, kept)

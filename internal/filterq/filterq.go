@@ -6,7 +6,8 @@
 // question is dropped for its first failed check, and is counted under it. F3:
 // no evidence stands in two splits. F4: a mailbox that has a split keeps it.
 //
-// It asks no model.
+// A model is asked only where one is given, for one check: whether a question
+// can be answered without any mail.
 package filterq
 
 import (
@@ -19,6 +20,8 @@ import (
 	"strings"
 
 	"agentmill/internal/dataset"
+	"agentmill/internal/journal"
+	"agentmill/internal/llm"
 	"agentmill/internal/mailstore"
 	"agentmill/internal/ordered"
 	"agentmill/internal/progress"
@@ -47,6 +50,11 @@ type Config struct {
 	Realism  float64 // drop questions below
 	Explain  string  // id of a question whose checks are told
 	Tell     func(format string, args ...any)
+
+	Model       llm.Client // is asked the questions without any mail; nil: that check is skipped
+	Concurrency int        // requests at a time
+	Journal     string     // file that keeps the model's answers until Out is written; "": none
+	blind       *journal.Journal
 }
 
 // Shares are the parts of the mailboxes that test and validate; the rest trains.
@@ -74,6 +82,7 @@ type Stats struct {
 	Kept         int
 	Unanswerable int // of the kept
 	Dropped      map[string]int
+	Yield        []Yield
 	Splits       map[question.Split]int
 }
 
@@ -111,6 +120,9 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 		return st, err
 	}
 	dropLeaks(items)
+	if err := cfg.askBlind(ctx, items); err != nil {
+		return st, err
+	}
 	for _, it := range items {
 		cfg.explain(it)
 		st.count(it)
@@ -119,7 +131,10 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	if err := errors.Join(cfg.writeDrops(items), table.save()); err != nil {
 		return st, err
 	}
-	return st, cfg.writeKept(items)
+	if err := cfg.writeKept(items); err != nil {
+		return st, err
+	}
+	return st, cfg.blind.Remove()
 }
 
 // An item is a question on its way.
@@ -128,6 +143,9 @@ type item struct {
 	inbox    string   // its mailbox, however the question calls it
 	failed   string   // the first check that said drop
 	evidence []string // folded: what must not stand in two splits
+	passages []uint64 // hashes of the sentences of the source mails
+	threads  []string
+	story    []string // for --explain: the source mails, as far as they were found
 }
 
 // read reads all questions. Two different ones may not have the same id.
@@ -231,6 +249,7 @@ func write(path string, stdout io.Writer, items []*item, wanted func(*item) bool
 
 // count counts an item.
 func (s *Stats) count(it *item) {
+	s.yield(it)
 	if it.failed != "" {
 		s.Dropped[it.failed]++
 		return
@@ -239,21 +258,5 @@ func (s *Stats) count(it *item) {
 	s.Splits[it.Split]++
 	if !it.Answerable {
 		s.Unanswerable++
-	}
-}
-
-// explain tells the checks of the question that was asked for.
-func (c *Config) explain(it *item) {
-	if c.Explain == "" || c.Explain != it.ID || c.Tell == nil {
-		return
-	}
-	c.Tell("%s: %s", it.ID, it.Question.Question)
-	names := make([]string, 0, len(it.Checks))
-	for name := range it.Checks {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		c.Tell("  %-12s %-8s %s", name, it.Checks[name].Verdict, it.Checks[name].Reason)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"agentmill/internal/clock"
@@ -19,45 +20,75 @@ import (
 	"agentmill/internal/synthq"
 )
 
-// A world is sample mail that was ingested, in a folder of the test.
+// A world is ingested mail and a folder of the test.
 type world struct {
-	dir    string
-	index  *mailstore.Store
-	kindOf map[string]string // Message-ID → kind of message
+	dir   string
+	mail  string // folder of emails.parquet and inbox.db
+	index *mailstore.Store
 }
 
-func newWorld(t *testing.T, cfg samplemail.Config) world {
-	t.Helper()
-	w := world{dir: t.TempDir(), kindOf: map[string]string{}}
-	messages, err := samplemail.Generate(cfg)
+// ingested ingests a sample and returns its folder.
+func ingested(dir string, cfg samplemail.Config) error {
+	archive, err := os.Create(filepath.Join(dir, "sample.tar.gz"))
 	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range messages {
-		w.kindOf[m.ID] = m.Kind
-	}
-	archive, err := os.Create(w.path("sample.tar.gz"))
-	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	if _, err := samplemail.Write(archive, cfg); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	if err := archive.Close(); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	_, err = ingest.Run(context.Background(), ingest.Config{
-		Paths: []string{w.path("sample.tar.gz")}, Out: w.path("emails.parquet"), Index: w.path("inbox.db"),
+		Paths: []string{archive.Name()}, Out: filepath.Join(dir, "emails.parquet"), Index: filepath.Join(dir, "inbox.db"),
 		Stdout: io.Discard, Clock: clock.Real(), Log: slog.New(slog.DiscardHandler), Progress: silent(),
 	})
+	return err
+}
+
+// newWorld ingests a sample for one test.
+func newWorld(t *testing.T, cfg samplemail.Config) world {
+	t.Helper()
+	dir := t.TempDir()
+	if err := ingested(dir, cfg); err != nil {
+		t.Fatal(err)
+	}
+	return openWorld(t, dir)
+}
+
+func openWorld(t *testing.T, mail string) world {
+	t.Helper()
+	index, err := mailstore.Open(filepath.Join(mail, "inbox.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.index, err = mailstore.Open(w.path("inbox.db")); err != nil {
+	t.Cleanup(func() { index.Close() })
+	return world{t.TempDir(), mail, index}
+}
+
+// small is the folder of sample mail that tests share, which only read it.
+var small = sync.OnceValues(func() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "filterq-test-"); err != nil {
+		return "", err
+	}
+	return dir, ingested(dir, samplemail.Config{Seed: 4, Inboxes: 2, Messages: 240})
+})
+
+func smallWorld(t *testing.T) world {
+	t.Helper()
+	dir, err := small()
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.index.Close() })
-	return w
+	return openWorld(t, dir)
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := small(); err == nil {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
 }
 
 func (w world) path(name string) string { return filepath.Join(w.dir, name) }
@@ -67,7 +98,10 @@ func silent() *progress.Reporter { return progress.New(io.Discard, nil, progress
 // synth makes questions as the command does by default.
 func (w world) synth(t *testing.T, out string, change func(*synthq.Config)) []question.Question {
 	t.Helper()
-	cfg := synthq.Config{In: dataset.Source{Paths: []string{w.path("emails.parquet")}}, Out: w.path(out), Stdout: io.Discard, Progress: silent(), Index: w.index, Seed: 1, Unanswerable: .12, PerMail: 2}
+	cfg := synthq.Config{
+		In: dataset.Source{Paths: []string{filepath.Join(w.mail, "emails.parquet")}}, Out: w.path(out), Stdout: io.Discard, Progress: silent(),
+		Index: w.index, Seed: 1, Unanswerable: .1, PerMail: 5,
+	}
 	if change != nil {
 		change(&cfg)
 	}

@@ -88,7 +88,19 @@ func newDoc(e *mail.Email) *Doc {
 	return d
 }
 
-// sentences returns the sentences of the doc that hold facts.
+// Unquoted is the body without the marks of quoted lines.
+func (d *Doc) Unquoted() string { return d.body }
+
+// Sentences returns the sentences of the unquoted body.
+func (d *Doc) Sentences() []string {
+	var out []string
+	for _, s := range d.sentences() {
+		out = append(out, s.text)
+	}
+	return out
+}
+
+// sentences returns the sentences of the doc with their facts.
 func (d *Doc) sentences() []sentence {
 	d.once.Do(func() {
 		facts := extract.Spans(d.body)
@@ -99,10 +111,8 @@ func (d *Doc) sentences() []sentence {
 					s.facts = append(s.facts, extract.Span{Kind: f.Kind, Start: f.Start - r.Start, End: f.End - r.Start})
 				}
 			}
-			if len(s.facts) > 0 {
-				s.words = stems(s.text)
-				d.read = append(d.read, s)
-			}
+			s.words = stems(s.text)
+			d.read = append(d.read, s)
 		}
 	})
 	return d.read

@@ -50,11 +50,11 @@ func Matter(question string) []string {
 }
 
 // Rivals returns mails other than the gold that have a sentence which covers
-// the question's words as well as the evidence does and holds another value of
-// the same kind.
+// the question's words as well as the evidence does, and most of them, and holds
+// another value of the same kind.
 func (b *Box) Rivals(q Asked) []Rival {
 	matter := Matter(q.Question)
-	own := coverage(matter, stems(q.Evidence), b.subjectOf(q.Gold))
+	own := max(coverage(matter, stems(q.Evidence), b.subjectOf(q.Gold)), (len(matter)*3+3)/4)
 	same := map[*Doc]bool{}
 	for _, d := range b.SameEvidence(q.Evidence) {
 		same[d] = true
@@ -69,6 +69,107 @@ func (b *Box) Rivals(q Asked) []Rival {
 		}
 	}
 	return out
+}
+
+// Contradicting returns mails other than the gold that have the sentence of the
+// evidence with something else in the place of the answer: drafts, updates and
+// repeated notices.
+func (b *Box) Contradicting(q Asked) []Rival {
+	frame, answer := stems(q.Evidence), stems(q.Answer)
+	for w := range answer {
+		delete(frame, w)
+	}
+	if len(frame) < minFrame {
+		return nil
+	}
+	matter := Matter(q.Question)
+	least := 0 // a notice of another matter may have the sentence too
+	for _, id := range q.Gold {
+		if d := b.Doc(id); d != nil {
+			least = max(least, coverage(matter, d.words, nil))
+		}
+	}
+	var out []Rival
+	for _, d := range b.sharing(frame) {
+		if !q.Now.IsZero() && d.Date.After(q.Now) || d.holdsAny(q.Gold) || coverage(matter, d.words, nil) < least {
+			continue
+		}
+		if s, ok := d.variant(frame, answer, &q); ok {
+			out = append(out, Rival{d, s})
+		}
+	}
+	return out
+}
+
+// minFrame is how many words of a sentence beside the answer make it that one.
+const minFrame = 4
+
+// sharing are the docs that have nearly all words of frame.
+func (b *Box) sharing(frame map[string]bool) []*Doc {
+	seen := map[int]int{}
+	for w := range frame {
+		for _, i := range b.byWord[w] {
+			seen[i]++
+		}
+	}
+	var out []*Doc
+	for i, d := range b.Docs {
+		if seen[i]*10 >= len(frame)*9 {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// variant returns a sentence that has nearly all words of frame, few others, and
+// in the place of the answer something of its sort.
+func (d *Doc) variant(frame, answer map[string]bool, q *Asked) (string, bool) {
+	for _, s := range d.sentences() {
+		common, own := 0, 0
+		for w := range s.words {
+			switch {
+			case frame[w]:
+				common++
+			case answer[w]:
+				own++
+			}
+		}
+		others := len(s.words) - common - own
+		if common*10 >= len(frame)*9 && own*2 < len(answer) && others > 0 && others <= len(answer)+2 && s.hasSortOf(q.Answer, frame) {
+			return Fold(s.text), true
+		}
+	}
+	return "", false
+}
+
+// hasSortOf reports whether a sentence holds, beside the words of frame, a fact
+// of the kind that the answer is, or a number where it is one.
+func (s *sentence) hasSortOf(answer string, frame map[string]bool) bool {
+	known := extract.Spans(answer)
+	for _, f := range s.facts {
+		v := f.Text(s.text)
+		if len(known) > 0 && (extract.Answers(f.Kind, known[0].Kind) || extract.Answers(known[0].Kind, f.Kind)) && !SameValue(v, answer) && !within(stems(v), frame) {
+			return true
+		}
+	}
+	if len(known) > 0 {
+		return false
+	}
+	for w := range s.words {
+		if !frame[w] && strings.ContainsAny(w, "0123456789") == strings.ContainsAny(answer, "0123456789") {
+			return true
+		}
+	}
+	return false
+}
+
+func within(words, frame map[string]bool) bool {
+	for w := range words {
+		if !frame[w] {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *Doc) holdsAny(ids []string) bool {

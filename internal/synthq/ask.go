@@ -12,6 +12,7 @@ import (
 	"agentmill/internal/extract"
 	"agentmill/internal/mailbox"
 	"agentmill/internal/question"
+	"agentmill/internal/realism"
 	"agentmill/internal/seed"
 )
 
@@ -197,27 +198,11 @@ func (a *asker) record(c *candidate) question.Question {
 		Question: c.text, Answer: c.answer, Aliases: aliases(c), Answerable: true,
 		MessageIDs: []string{c.doc.MessageID}, Evidence: c.evidence,
 		Spans:        []question.Span{{MessageID: c.doc.MessageID, Start: c.sentence.Start, End: c.sentence.End}},
-		HowRealistic: realism(c), InboxAddress: a.owner, QueryDate: a.queryDate(c).Format(time.DateOnly),
+		HowRealistic: realism.Score(c.text, c.doc.Subject, c.doc.Body), InboxAddress: a.owner, QueryDate: a.queryDate(c).Format(time.DateOnly),
 		Kind: string(c.words.kind), Hops: 1, Env: "email", Generator: "extractive",
 	}
 	q.ID = q.Hash()
 	return q
-}
-
-// realism is how likely a mailbox owner would ask so: questions that name their
-// matter in few words are, those that have to point at a mail are less.
-func realism(c *candidate) float64 {
-	s := .9 - .2*float64(c.context)
-	if n := len(strings.Fields(c.text)); n > 16 || n < 6 {
-		s -= .1
-	}
-	if names(c.words.direct()) == 0 {
-		s -= .1
-	}
-	if weekdayOnly(c.answer) {
-		s -= .1
-	}
-	return math.Round(max(.3, s)*100) / 100
 }
 
 func weekdayOnly(answer string) bool {

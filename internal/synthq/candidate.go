@@ -2,12 +2,14 @@ package synthq
 
 import (
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"unicode"
 
 	"agentmill/internal/extract"
 	"agentmill/internal/keyword"
 	"agentmill/internal/mailbox"
+	"agentmill/internal/realism"
 )
 
 // A candidate is a question that could be asked about a mail.
@@ -20,7 +22,6 @@ type candidate struct {
 	sentence extract.Range // of the evidence in the body
 	evidence string        // white space folded
 	context  int           // how much had to be added to name the matter: 0, 1 or 2
-	plain    bool          // asked directly, in the mail's own words
 }
 
 // mailLimits are the recipe's: longer mails and mails to crowds are passed over.
@@ -46,7 +47,7 @@ func candidates(d *mailbox.Doc, v voice) []candidate {
 		facts := extract.Spans(text)
 		for _, s := range extract.SentencesWith(text, facts) {
 			evidence := mailbox.Fold(text[s.Start:s.End])
-			if n := len(strings.Fields(evidence)); n < 4 || n > 45 {
+			if n := len(strings.Fields(evidence)); n < 4 || n > 45 || disowned.MatchString(evidence) {
 				continue
 			}
 			for _, c := range extract.Clauses(text, s, facts) {
@@ -64,10 +65,14 @@ func candidates(d *mailbox.Doc, v voice) []candidate {
 	return out
 }
 
+// disowned matches sentences that say themselves that their fact does not hold:
+// nobody asks for the sum that "an earlier note said, by mistake".
+var disowned = regexp.MustCompile(`(?i)\b(?:(?:earlier|older|previous|old|first) (?:note|draft|version|sheet|list|memo|plan|mail|message)s? (?:on|about|for|with|of|said|says|had|has|was|were|still|shows?)|old sheet|out of date|outdated|no longer|slip of the pen|typo|rumou?rs?|which is wrong|(?:is|was|were) wrong|by mistake|mistakenly|at first|used to|was dropped|was outvoted|until now|behind the times|forget the|would have told|went around|only talk|nobody believes|said no)\b`)
+
 // sound refuses questions that say their answer, ask too little or too much.
 func (c *candidate) sound() bool {
 	q := c.words.direct()
-	if n := len(strings.Fields(q)); n < 4 || n > 24 || strings.ContainsAny(q, "\"<>*|=_[]{}") {
+	if n := len(strings.Fields(q)); n < 4 || n > 24 || strings.ContainsAny(q, "\"<>*|=_[]{}") || realism.Slips(q) {
 		return false
 	}
 	return !dangling(q) && !says(q, c.answer) && len(c.answer) > 1 && !strings.HasPrefix(c.answer, "some")
@@ -135,8 +140,9 @@ func (c *candidate) word(rnd *rand.Rand) bool {
 	inside := c.words.inside()
 	if p, q, ok := paraphrase(rnd, direct, inside); ok && !says(p, c.answer) {
 		direct, inside = p, q
-	} else {
-		c.plain = true
+	}
+	if p, q, ok := reopen(rnd, c.words.kind, direct, inside); ok && !says(p, c.answer) {
+		direct, inside = p, q
 	}
 	c.text = politely(rnd, direct, inside)
 	return true
@@ -144,17 +150,21 @@ func (c *candidate) word(rnd *rand.Rand) bool {
 
 // politely asks directly most of the time, else as people ask for help.
 func politely(rnd *rand.Rand, direct, inside string) string {
-	switch n := rnd.IntN(20); {
-	case n < 13:
-		return capital(direct)
+	switch n := rnd.IntN(24); {
 	case n < 15:
-		return "Do you know " + inside + "?"
+		return capital(direct)
 	case n < 17:
-		return "Can you find out " + inside + "?"
-	case n < 18:
-		return "Remind me, " + direct
+		return "Do you know " + inside + "?"
 	case n < 19:
+		return "Can you find out " + inside + "?"
+	case n < 20:
+		return "Remind me, " + direct
+	case n < 21:
 		return "Can you tell me " + inside + "?"
+	case n < 22:
+		return "Do you remember " + inside + "?"
+	case n < 23:
+		return "I need to know " + inside + "."
 	}
 	return "Please look up " + inside + "."
 }
@@ -162,6 +172,7 @@ func politely(rnd *rand.Rand, direct, inside string) string {
 // wordWithContext adds what the mail is about, or who wrote it when.
 func (c *candidate) wordWithContext(rnd *rand.Rand, matter []string) bool {
 	direct, inside := c.words.direct(), c.words.inside()
+	direct, inside, _ = reopen(rnd, c.words.kind, direct, inside)
 	who := nameOf(c.doc.From)
 	if topic, ok := c.topic(matter); ok {
 		c.context = 1

@@ -2,7 +2,8 @@
 // between ingest and filterq.
 //
 // Most callers want Run. The extractive generator needs no model: it takes
-// statements of mails apart and asks for one of their facts. Q1: the span of an
+// statements of mails apart and asks for one of their facts. A Writer asks a
+// model instead, twenty mails at a time. Q1: the span of an
 // answerable question is its evidence, which holds its answer, white space folded. Q2: the same mails, seed and flags give the same questions, in
 // the same random order, at any concurrency.
 //
@@ -22,6 +23,7 @@ import (
 	"strings"
 
 	"agentmill/internal/dataset"
+	"agentmill/internal/journal"
 	"agentmill/internal/mail"
 	"agentmill/internal/mailbox"
 	"agentmill/internal/mailstore"
@@ -45,6 +47,9 @@ type Config struct {
 	PerMail      int      // most questions of a mail
 	Kinds        []string // kinds of fact wanted; none: all
 	Shard        seed.Shard
+	Writer       *Writer  // asks a model; nil: the extractive generator
+	Forms        []string // forms of question wanted of the model; none: all
+	Journal      string   // file that keeps the model's replies until Out is written; "": none
 }
 
 // Check returns an error that names the first setting out of range.
@@ -56,6 +61,12 @@ func (c *Config) Check() error {
 		return fmt.Errorf("per-inbox is %d, limit is %d: want 0 (no limit) or more", c.PerInbox, c.Limit)
 	case c.PerMail < 1:
 		return fmt.Errorf("per-mail is %d: want 1 or more", c.PerMail)
+	}
+	if c.Writer != nil && (c.Writer.PerBatch < 1 || c.Writer.Temperature < 0) {
+		return fmt.Errorf("per-batch is %d, temperature is %g: want 1 or more, and 0 or more", c.Writer.PerBatch, c.Writer.Temperature)
+	}
+	if err := checkForms(c.Forms); err != nil {
+		return err
 	}
 	for _, k := range c.Kinds {
 		if !slices.Contains(Kinds(), k) {
@@ -77,11 +88,23 @@ type Stats struct {
 	Questions    int
 	Unanswerable int
 	Kinds        map[string]int
+
+	// Of a model's questions.
+	Batches, Unread int            // batches asked for; those whose reply could not be read
+	Refused         map[string]int // questions left out, by reason
 }
 
 // String is the summary line.
 func (s Stats) String() string {
-	return fmt.Sprintf("read %d mails of %d inboxes, wrote %d questions of %d kinds, %d of them unanswerable", s.Mails, s.Inboxes, s.Questions, len(s.Kinds), s.Unanswerable)
+	var b strings.Builder
+	fmt.Fprintf(&b, "read %d mails of %d inboxes, wrote %d questions of %d kinds, %d of them unanswerable", s.Mails, s.Inboxes, s.Questions, len(s.Kinds), s.Unanswerable)
+	if s.Batches > 0 {
+		fmt.Fprintf(&b, "; %d batches, %d without a reply that can be read", s.Batches, s.Unread)
+	}
+	for _, why := range sortedKeys(s.Refused) {
+		fmt.Fprintf(&b, "; refused %d: %s", s.Refused[why], why)
+	}
+	return b.String()
 }
 
 // Run reads mails and writes questions.
@@ -103,22 +126,80 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 
 	boxes := byOwner(emails, cfg.Shard)
 	st.Inboxes = len(boxes)
-	bar := cfg.Progress.Start("synthq", len(boxes))
-	defer bar.Done()
-	ask := func(ctx context.Context, _ int, in inbox) ([]question.Question, error) { return cfg.ask(ctx, in) }
 	var all []question.Question
-	err = ordered.Map(ctx, runtime.GOMAXPROCS(0), boxes, ask, func(_ int, qs []question.Question) error {
-		bar.Add(1)
-		all = append(all, qs...)
-		return nil
-	})
+	var j *journal.Journal
+	if cfg.Writer != nil {
+		all, j, err = cfg.askModel(ctx, boxes, &st)
+		defer func() { _ = j.Close() }()
+	} else {
+		all, err = cfg.extract(ctx, boxes)
+	}
 	if err != nil {
 		return st, err
 	}
 	if err := st.write(out, mixed(all, cfg.Seed, cfg.Limit)); err != nil {
 		return st, err
 	}
-	return st, out.Commit()
+	if err := out.Commit(); err != nil {
+		return st, err
+	}
+	return st, j.Remove()
+}
+
+// extract makes the questions of all mailboxes without a model.
+func (c *Config) extract(ctx context.Context, boxes []inbox) (all []question.Question, err error) {
+	bar := c.Progress.Start("synthq", len(boxes))
+	defer bar.Done()
+	ask := func(ctx context.Context, _ int, in inbox) ([]question.Question, error) { return c.ask(ctx, in) }
+	err = ordered.Map(ctx, runtime.GOMAXPROCS(0), boxes, ask, func(_ int, qs []question.Question) error {
+		bar.Add(1)
+		all = append(all, qs...)
+		return nil
+	})
+	return all, err
+}
+
+// A part is what came of one batch.
+type part struct {
+	reply  reply
+	unread bool
+}
+
+// askModel asks a model for the questions of all mailboxes, batch by batch. The
+// journal it opened, if any, is there also where it fails.
+func (c *Config) askModel(ctx context.Context, boxes []inbox, st *Stats) (all []question.Question, j *journal.Journal, err error) {
+	if c.Journal != "" {
+		if j, err = journal.Open(c.Journal, "synthq "+c.Writer.Model.Model()); err != nil {
+			return nil, nil, err
+		}
+	}
+	batches := c.batchesOf(boxes)
+	bar := c.Progress.Start("synthq", len(batches))
+	defer bar.Done()
+	taken, count := map[string]bool{}, map[string]int{}
+	st.Refused = map[string]int{}
+	ask := func(ctx context.Context, _ int, b batch) (part, error) {
+		r, unread, err := c.write(ctx, j, b)
+		return part{r, unread}, err
+	}
+	err = ordered.Map(ctx, max(c.Writer.Concurrency, 1), batches, ask, func(i int, p part) error {
+		bar.Add(1)
+		st.Batches++
+		if p.unread {
+			st.Unread++
+		}
+		for _, q := range c.records(batches[i], p.reply, st.Refused) {
+			key := q.InboxAddress + "\x00" + strings.ToLower(q.Question)
+			if taken[key] || c.PerInbox > 0 && count[q.InboxAddress] == c.PerInbox {
+				continue
+			}
+			taken[key] = true
+			count[q.InboxAddress]++
+			all = append(all, q)
+		}
+		return nil
+	})
+	return all, j, err
 }
 
 // mixed puts questions in random order, which depends on their ids and the seed

@@ -11,6 +11,7 @@ import (
 	"agentmill/internal/keyword"
 	"agentmill/internal/mailbox"
 	"agentmill/internal/question"
+	"agentmill/internal/realism"
 	"agentmill/internal/seed"
 )
 
@@ -56,7 +57,7 @@ type lack struct {
 func (a *asker) unknown(u lack) question.Question {
 	q := question.Question{
 		Question: u.text, Answer: question.Unknown, Aliases: []string{}, MessageIDs: []string{}, AlsoIn: []string{}, Spans: []question.Span{},
-		HowRealistic: realism(u.from), InboxAddress: a.owner, QueryDate: a.queryDate(u.from).Format(time.DateOnly),
+		HowRealistic: realism.Score(u.text, u.from.doc.Subject, u.from.doc.Body), InboxAddress: a.owner, QueryDate: a.queryDate(u.from).Format(time.DateOnly),
 		Kind: string(u.kind), Hops: 1, Env: "email", Generator: "extractive",
 	}
 	q.ID = q.Hash()

@@ -129,6 +129,9 @@ func wordSet(s string) map[string]bool {
 var unclear = wordSet(`it this that these those they them he she him himself herself themselves itself here there such same above below attached enclosed former latter following
 	today tomorrow yesterday tonight ago so some somebody someone something somewhere somehow`)
 
+// verbAfterYou are words by which "you" begins a statement of its own.
+var verbAfterYou = wordSet(`are were have had can could will would should may might must need want do did don't sent submitted requested asked made received said told gave wrote mentioned left provided`)
+
 // text maps the pronouns of a phrase.
 func (v voice) text(s string) (string, bool) {
 	words := strings.Fields(s)
@@ -139,7 +142,7 @@ func (v voice) text(s string) (string, bool) {
 			return "", false
 		}
 		to, ok := v.pronoun(low)
-		if !ok {
+		if !ok || low == "you" && i+1 < len(words) && verbAfterYou[strings.ToLower(words[i+1])] {
 			return "", false
 		}
 		if to != "" {
