@@ -116,7 +116,7 @@ func (w world) filter(t *testing.T, in string, change func(*filterq.Config)) (ke
 	t.Helper()
 	cfg := filterq.Config{
 		In: dataset.Source{Paths: []string{w.path(in)}}, Out: w.path("kept.jsonl"), Drops: w.path("drops.jsonl"), Stdout: io.Discard, Progress: silent(),
-		Index: w.index, Shares: filterq.Shares{Val: .125, Test: .25}, Hits: 5, MaxRank: 30,
+		Index: w.index, Shares: filterq.Shares{Val: .125, Test: .25}, Hits: 5,
 	}
 	if change != nil {
 		change(&cfg)
