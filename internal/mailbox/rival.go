@@ -83,10 +83,10 @@ func (b *Box) Contradicting(q Asked) []Rival {
 		return nil
 	}
 	matter := Matter(q.Question)
-	least := 0 // a notice of another matter may have the sentence too
+	least := len(matter) // a notice of another matter may have the sentence too
 	for _, id := range q.Gold {
 		if d := b.Doc(id); d != nil {
-			least = max(least, coverage(matter, d.words, nil))
+			least = min(least, coverage(matter, d.words, nil))
 		}
 	}
 	var out []Rival
@@ -122,7 +122,7 @@ func (b *Box) sharing(frame map[string]bool) []*Doc {
 }
 
 // variant returns a sentence that has nearly all words of frame, few others, and
-// in the place of the answer something of its sort.
+// in the place of the answer, or of a part of it, something of its sort.
 func (d *Doc) variant(frame, answer map[string]bool, q *Asked) (string, bool) {
 	for _, s := range d.sentences() {
 		common, own := 0, 0
@@ -135,7 +135,7 @@ func (d *Doc) variant(frame, answer map[string]bool, q *Asked) (string, bool) {
 			}
 		}
 		others := len(s.words) - common - own
-		if common*10 >= len(frame)*9 && own*2 < len(answer) && others > 0 && others <= len(answer)+2 && s.hasSortOf(q.Answer, frame) {
+		if common*10 >= len(frame)*9 && own < len(answer) && others > 0 && others <= len(answer)+2 && s.hasSortOf(q.Answer, frame) {
 			return Fold(s.text), true
 		}
 	}
