@@ -102,11 +102,11 @@ func TestHuggingFace(t *testing.T) {
 	var buf bytes.Buffer
 	err := parquet.Write(&buf, []hfRow{
 		{
-			MessageID: ptr("<1@x>"), Subject: ptr("curve"), From: ptr("Ana Reed <Ana@x>"), To: []*string{ptr("bo@x"), nil, ptr("cy@x, dee@x")},
-			Cc: []*string{ptr("eve@x")}, Bcc: []*string{ptr("eve@x")}, Date: ptr(int64(981173106123456)), Body: ptr("Four\r\nten.\n> old\n"), FileName: ptr("reed-a/_sent_mail/12."),
+			MessageID: new("<1@x>"), Subject: new("curve"), From: new("Ana Reed <Ana@x>"), To: []*string{new("bo@x"), nil, new("cy@x, dee@x")},
+			Cc: []*string{new("eve@x")}, Bcc: []*string{new("eve@x")}, Date: new(int64(981173106123456)), Body: new("Four\r\nten.\n> old\n"), FileName: new("reed-a/_sent_mail/12."),
 		},
-		{MessageID: ptr("<2@x>"), FileName: ptr("kim-b/inbox/1.")},
-		{From: ptr("a@x"), Body: ptr("nobody's")},
+		{MessageID: new("<2@x>"), FileName: new("kim-b/inbox/1.")},
+		{From: new("a@x"), Body: new("nobody's")},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func TestParquetOfOthers(t *testing.T) {
 		t.Skip("AGENTMILL_PYTHON is not set to a Python with pyarrow and DuckDB: make test-interop sets it")
 	}
 	dir := t.TempDir()
-	out, err := exec.Command(exe, "tables.py", dir).Output() //nolint:gosec // the interpreter that the user names
+	out, err := exec.Command(exe, "tables.py", dir).Output()
 	if e, ok := errors.AsType[*exec.ExitError](err); ok {
 		t.Fatalf("tables.py: %v\n%s", err, e.Stderr)
 	}
