@@ -27,8 +27,6 @@ type hfRow struct {
 	FileName  *string   `parquet:"file_name,optional"`
 }
 
-func ptr[T any](x T) *T { return &x }
-
 // TestListEncodings reads the lists of all writers that there have been: three
 // levels under the names of arrow and of Spark, two levels, and none. A reader
 // that goes by one of them finds empty lists in the others.
