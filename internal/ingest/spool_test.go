@@ -41,8 +41,8 @@ func fill(v reflect.Value) {
 			v.Set(reflect.ValueOf(time.Date(2001, 3, 5, 9, 0, 0, 123456000, time.UTC)))
 			return
 		}
-		for i := range v.NumField() {
-			fill(v.Field(i))
+		for _, field := range v.Fields() {
+			fill(field)
 		}
 	}
 }
