@@ -166,10 +166,11 @@ func serverPlays(t *testing.T, c llm.Client) {
 			Policy: prompted.New(prompted.Config{Client: c, Native: format == "native"}), Env: emailtest.Open(t, opts), Clock: clock.Real(),
 			Sampling: traj.Sampling{TopP: 1},
 		}
-		row, err := agent.Run(t.Context(), g, &emailtest.Questions()[0], 0)
+		rows, err := agent.Run(t.Context(), g, &emailtest.Questions()[0], 0)
 		if err != nil {
 			t.Fatal(err)
 		}
+		row := rows[0]
 		if diff := cmp.Diff((*traj.Failure)(nil), row.Failure); diff != "" || row.Usage.CompletionTokens == 0 || len(row.Calls) != len(row.Turns) {
 			t.Errorf("%s: stop %s, usage %+v, %d calls, failure:\n%s", format, row.Stop, row.Usage, len(row.Calls), diff)
 		}
