@@ -39,7 +39,7 @@ func look(t *testing.T, path string) (f found) {
 	if exe == "" {
 		t.Skip("AGENTMILL_PYTHON is not set to a Python with pyarrow, pandas and DuckDB: make test-interop sets it")
 	}
-	out, err := exec.Command(exe, "parquet.py", path).Output() //nolint:gosec // the interpreter that the user names
+	out, err := exec.Command(exe, "parquet.py", path).Output()
 	if err != nil {
 		if e, ok := errors.AsType[*exec.ExitError](err); ok {
 			err = fmt.Errorf("%w\n%s", err, e.Stderr)
