@@ -203,7 +203,7 @@ func TestBudgetStopsAndGoesOn(t *testing.T) {
 	b.run(t, 0, at(s, "line", "--out", b.path("whole.jsonl"), "--prices", b.path("prices.yaml"))...)
 	s.requests.Store(0)
 	budget := at(s, "line", "--out", b.path("out.jsonl"), "--prices", b.path("prices.yaml"), "--budget", "1.3", "--concurrency", "2")
-	runs := 0
+	runs, told := 0, false
 	for {
 		runs++
 		if runs > 9 {
@@ -217,9 +217,11 @@ func TestBudgetStopsAndGoesOn(t *testing.T) {
 		if code != 5 || !strings.Contains(talk.String(), "the budget is used up") {
 			t.Fatalf("exit code %d, want 5:\n%s", code, talk.String())
 		}
-		if runs == 1 && !strings.Contains(talk.String(), "more than the budget of $1.3") {
-			t.Errorf("no forecast in\n%s", talk.String())
-		}
+		// Two attempts at a time may end a run before one is done.
+		told = told || strings.Contains(talk.String(), "more than the budget of $1.3")
+	}
+	if !told {
+		t.Error("no run forecast that the whole costs more than the budget")
 	}
 	if runs < 3 || s.requests.Load() != 18 {
 		t.Errorf("%d runs sent %d requests; want several, and each request paid once", runs, s.requests.Load())
