@@ -82,7 +82,7 @@ func (o *options) run(ctx context.Context, e *cli.Env) error {
 	}
 	st, err := rollout.Run(ctx, o.cfg, g)
 	err = o.remote.done(e, g.Policy, err)
-	if st.Rows > 0 {
+	if st.Rows > 0 || len(st.Declined) > 0 {
 		e.Notef("%s", &st)
 	}
 	for _, who := range []any{g.Env, g.Policy} {
