@@ -3,7 +3,7 @@
 Reads {"dir": FOLDER, "prompts": [[...]], "tokens": N} from standard input and
 answers {"transformers": [[...]], "llama.cpp": [[...]]}: N ids after each prompt,
 both from the folder's weights in float32. llama.cpp reads them from a GGUF file
-that is written beside the folder, and ends a row before a token that ends the text.
+that is written beside the folder, and ends a row after a token that ends the text.
 """
 
 import concurrent.futures

@@ -30,7 +30,7 @@ type greedyRequest struct {
 func TestGreedyTiny(t *testing.T) {
 	eachShape(t, func(t *testing.T, shape string) {
 		p := write(t, filepath.Join(t.TempDir(), "tiny"), shape)
-		compareGreedy(t, p, prompts(t, p.Tokenizer, 16), 24)
+		compareGreedy(t, p, prompts(p.Tokenizer, 16), 24)
 	})
 }
 
@@ -52,7 +52,7 @@ func TestGreedySmolLM2(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	compareGreedy(t, open(t, dir), prompts(t, parent.Tokenizer, n), 64)
+	compareGreedy(t, open(t, dir), prompts(parent.Tokenizer, n), 64)
 }
 
 // compareGreedy continues prompts by three programs. At the first difference our
@@ -69,7 +69,7 @@ func compareGreedy(t *testing.T, p *checkpoint.Policy, prompts [][]int32, tokens
 			theirs := theirs[who][i]
 			at := firstDifference(ours[i], theirs)
 			switch {
-			case at == len(theirs) && (at == tokens || special(p.Tokenizer, ours[i][at])):
+			case at == tokens, at == len(theirs) && at > 0 && control(p.Tokenizer, theirs[at-1]):
 				equal++
 			case at == len(theirs):
 				t.Errorf("%s ends prompt %d after %d tokens, we go on with %d", who, i, at, ours[i][at])
@@ -85,8 +85,10 @@ func compareGreedy(t *testing.T, p *checkpoint.Policy, prompts [][]int32, tokens
 	}
 }
 
-func special(tok *tokenizer.Tokenizer, id int32) bool {
-	return tok.Decode([]int32{id}) != "" && len(tok.Encode(tok.Decode([]int32{id}))) > 1
+// control says whether id is a control token, one that text never encodes to:
+// llama.cpp ends a row after one that ends the text.
+func control(tok *tokenizer.Tokenizer, id int32) bool {
+	return len(tok.Encode(tok.Decode([]int32{id}))) > 1
 }
 
 func firstDifference(a, b []int32) int {
@@ -167,17 +169,13 @@ var (
 	}
 )
 
-// prompts are the first ids of invented texts: groups of eight of equal length.
-func prompts(t *testing.T, tok *tokenizer.Tokenizer, n int) [][]int32 {
-	t.Helper()
+// prompts are the first ids of invented texts: mostly groups of eight of equal length.
+func prompts(tok *tokenizer.Tokenizer, n int) [][]int32 {
 	var all [][]int32
 	for i := range n {
 		text := fmt.Sprintf(openings[i%len(openings)], topics[(i/len(openings)+i)%len(topics)])
-		ids, want := tok.Encode(text), 6+i/8%8
-		if len(ids) < want {
-			t.Fatalf("%q has %d tokens, want %d", text, len(ids), want)
-		}
-		all = append(all, ids[:want])
+		ids := tok.Encode(text)
+		all = append(all, ids[:min(len(ids), 6+i/8%8)])
 	}
 	return all
 }
