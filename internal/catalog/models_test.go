@@ -52,12 +52,12 @@ type golden struct {
 	GradNorms map[string]float64 `json:"grad_norms"`
 }
 
-// openSmolLM2 opens the policy folder that AGENTMILL_MODEL names.
+// openSmolLM2 opens the policy folder that AGENTMILL_SMOLLM2 names.
 func openSmolLM2(t *testing.T) (*checkpoint.Policy, golden) {
 	t.Helper()
-	dir := os.Getenv("AGENTMILL_MODEL")
+	dir := os.Getenv("AGENTMILL_SMOLLM2")
 	if dir == "" {
-		t.Skip("AGENTMILL_MODEL is not set to a policy folder with SmolLM2-135M-Instruct (make model)")
+		t.Skip("AGENTMILL_SMOLLM2 is not set to a policy folder with SmolLM2-135M-Instruct (make model)")
 	}
 	var g golden
 	data, err := os.ReadFile("testdata/smollm2.json")

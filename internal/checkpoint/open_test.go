@@ -121,9 +121,9 @@ func TestTokenizerOfGGUF(t *testing.T) {
 
 // TestSmolLM2Tokenizer needs the published file.
 func TestSmolLM2Tokenizer(t *testing.T) {
-	dir := os.Getenv("AGENTMILL_MODEL")
+	dir := os.Getenv("AGENTMILL_SMOLLM2")
 	if dir == "" {
-		t.Skip("AGENTMILL_MODEL is not set to a policy folder with SmolLM2-135M-Instruct (make model)")
+		t.Skip("AGENTMILL_SMOLLM2 is not set to a policy folder with SmolLM2-135M-Instruct (make model)")
 	}
 	p := open(t, dir)
 	if p.Hash != "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53" {

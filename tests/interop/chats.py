@@ -10,7 +10,7 @@ import datetime
 import json
 import sys
 
-from transformers.utils.chat_template_utils import render_jinja_template
+from transformers.utils import chat_template_utils
 
 TOKENS = {"bos_token": "<|begin_of_text|>", "eos_token": "<|im_end|>"}
 SEARCH = {
@@ -68,6 +68,17 @@ CONVERSATIONS = {
 OPTIONS = [{}, {"enable_thinking": False, "date_string": "01 Jan 2001"}]
 
 
+class Day(datetime.datetime):
+    """The clock that templates see: it stands still on the day that ours tells."""
+
+    @classmethod
+    def now(cls, tz=None):
+        return cls(2024, 7, 26)
+
+
+chat_template_utils.datetime = Day
+
+
 def cases():
     for name, messages in CONVERSATIONS.items():
         for options in OPTIONS:
@@ -77,10 +88,8 @@ def cases():
 
 def render(template, case):
     tools = [{"type": "function", "function": t} for t in case["tools"]]
-    # No template may see the clock: the day is given.
-    day = datetime.datetime(2024, 7, 26)
-    variables = {**TOKENS, "date_string": "26 Jul 2024", "strftime_now": lambda form: day.strftime(form), **case["options"]}
-    rendered, _ = render_jinja_template([case["messages"]], tools=tools or None, chat_template=template, add_generation_prompt=case["generate"], **variables)
+    variables = {**TOKENS, "date_string": "26 Jul 2024", **case["options"]}
+    rendered, _ = chat_template_utils.render_jinja_template([case["messages"]], tools=tools or None, chat_template=template, add_generation_prompt=case["generate"], **variables)
     return rendered[0]
 
 

@@ -85,9 +85,9 @@ func open(t *testing.T, dir string) *checkpoint.Policy {
 
 func smolLM2(t *testing.T) *checkpoint.Policy {
 	t.Helper()
-	dir := os.Getenv("AGENTMILL_MODEL")
+	dir := os.Getenv("AGENTMILL_SMOLLM2")
 	if dir == "" {
-		t.Skip("AGENTMILL_MODEL is not set to a policy folder with SmolLM2-135M-Instruct: make test-interop sets it")
+		t.Skip("AGENTMILL_SMOLLM2 is not set to a policy folder with SmolLM2-135M-Instruct: make test-interop sets it")
 	}
 	return open(t, dir)
 }

