@@ -70,17 +70,19 @@ func command() *cli.Command {
 			cfg.In.Stdin, cfg.Stdout = env.Stdin, env.Stdout
 			cfg.In.Report = func(err error) { env.Log.Warn(err.Error()) }
 			cfg.Progress, cfg.Tell = env.Progress, env.Notef
+			var remote *catalog.Remote
 			if model.Wanted() {
-				remote, err := model.Open(env)
-				if err != nil {
+				model.Out = cfg.Out
+				var err error
+				if remote, err = model.Open(env); err != nil {
 					return err
 				}
-				cfg.Model, cfg.Concurrency = remote, model.Concurrency
+				cfg.Model, cfg.Concurrency, cfg.MaxFailed, cfg.Tick = remote, model.Concurrency, model.MaxFailed, remote.Tick(env)
 				if cfg.Journal == "" {
 					cfg.Journal = journal.Beside(cfg.Out)
 				}
 			}
-			return model.Exit(run(ctx, env, cfg))
+			return model.Exit(run(ctx, env, cfg, remote))
 		},
 	}
 }
@@ -91,17 +93,20 @@ func apart(cfg *filterq.Config, index string) error {
 		cli.Output{Flag: "splits", Path: cfg.Splits}, cli.Output{Flag: "rejects", Path: cfg.In.Rejects})
 }
 
-func run(ctx context.Context, env *cli.Env, cfg filterq.Config) error {
+func run(ctx context.Context, env *cli.Env, cfg filterq.Config, remote *catalog.Remote) error {
 	st, err := filterq.Run(ctx, cfg)
-	if err != nil {
+	if err = remote.Close(env, err); err != nil {
 		return err
 	}
 	if len(st.Dropped) > 0 {
 		env.Notef("%s", st.Table())
 	}
 	env.Notef("%s", st)
-	if st.Bad > 0 {
+	switch {
+	case st.Bad > 0:
 		return cli.Partialf("%d bad records left out", st.Bad)
+	case st.Unmet > 0:
+		return cli.Partialf("%d questions that the model did not answer", st.Unmet)
 	}
 	return nil
 }

@@ -56,12 +56,15 @@ func command() *cli.Command {
 				return err
 			}
 			st, err := judge.Run(ctx, cfg)
-			if err != nil {
+			if err = o.remote.Close(env, err); err != nil {
 				return o.llm.Exit(err)
 			}
 			env.Notef("%s", st)
-			if st.Bad > 0 {
+			switch {
+			case st.Bad > 0:
 				return cli.Partialf("%d bad records left out", st.Bad)
+			case st.Unmet > 0:
+				return cli.Partialf("%d questions to the model without an answer", st.Unmet)
 			}
 			return nil
 		},
@@ -71,6 +74,7 @@ func command() *cli.Command {
 // resolve turns names into what they name.
 func (o *options) resolve(cfg *judge.Config, env *cli.Env) error {
 	var err error
+	o.llm.Out = cfg.Out
 	if cfg.Judge, err = o.openJudge(env); err != nil {
 		return err
 	}
@@ -97,7 +101,10 @@ func (o *options) resolve(cfg *judge.Config, env *cli.Env) error {
 	if cfg.Support, err = o.openSupport(env, cfg.Reward); err != nil {
 		return err
 	}
-	cfg.Concurrency = o.concurrency()
+	cfg.Concurrency, cfg.MaxFailed = o.concurrency(), o.llm.MaxFailed
+	if o.remote != nil {
+		cfg.Tick = o.remote.Tick(env)
+	}
 	cfg.In.Paths, cfg.In.Stdin, cfg.Stdout = append(o.in.Value(), env.Args...), env.Stdin, env.Stdout
 	cfg.In.Report = func(err error) { env.Log.Warn(err.Error()) }
 	cfg.Progress = env.Progress

@@ -110,8 +110,12 @@ func (o *options) runCalibrate(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	c, err := judge.Calibrate(ctx, j, labels, o.again, o.concurrency())
-	if err != nil {
+	var tick func(done, total int)
+	if o.remote != nil {
+		tick = o.remote.Tick(env)
+	}
+	c, err := judge.Calibrate(ctx, j, labels, judge.Times{Again: o.again, Concurrency: o.concurrency(), Tick: tick})
+	if err = o.remote.Close(env, err); err != nil {
 		return o.llm.Exit(err)
 	}
 	c.LeftOut = leftOut

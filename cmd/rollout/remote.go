@@ -27,7 +27,7 @@ type remote struct {
 }
 
 func (r *remote) flags() []ufcli.Flag {
-	return append(r.llm.Flags("concurrency"),
+	return append(r.llm.Flags("concurrency", "max-failed"),
 		&ufcli.StringFlag{Name: "tool-choice", Usage: "with --tool-format native: auto, none, required or the `NAME` of a tool", Destination: &r.toolChoice},
 		&ufcli.BoolFlag{Name: "logprobs", Usage: "ask the server for token ids and log-probs (vLLM gives both); rows without are text only", Destination: &r.logProbs},
 		&ufcli.StringFlag{Name: "system-prompt", Usage: "replace the built-in system prompt by the template `FILE`; it can name {{.Default}} and {{.Inbox}}", Destination: &r.system},
@@ -45,11 +45,7 @@ func (r *remote) open(e *cli.Env, cfg *rollout.Config) (c prompted.Config, mark 
 	if r.client, err = r.llm.Open(e); err != nil {
 		return c, mark, err
 	}
-	cfg.Tick = func(done, total int) {
-		if text := r.client.Meter.Forecast(done, total); text != "" {
-			e.Log.Info(text)
-		}
-	}
+	cfg.Tick = r.client.Tick(e)
 	if r.logProbs {
 		mark += " with log-probs"
 	}
@@ -98,14 +94,10 @@ func (r *remote) done(e *cli.Env, player agent.Policy, err error) error {
 	if r.client == nil {
 		return err
 	}
-	e.Notef("%s: %s", r.llm.Model, r.client.Meter.Stats())
 	if p, ok := player.(*prompted.Policy); ok && p.TextOnly() > 0 {
 		e.Notef("%d attempts are text only: the server gave no tokens for every turn", p.TextOnly())
 	}
-	if err != nil {
-		return err
-	}
-	return r.client.Done()
+	return r.client.Close(e, err)
 }
 
 // exit turns the outcome into what the exit code tells.

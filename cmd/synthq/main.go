@@ -33,6 +33,7 @@ type options struct {
 	in, kinds, forms                 ufcli.StringSlice
 	generator, index, shard, prompts string
 	llm                              catalog.LLM
+	remote                           *catalog.Remote // nil: no model is asked
 	writer                           synthq.Writer
 }
 
@@ -76,14 +77,14 @@ func command() *cli.Command {
 				defer func() { _ = store.Close() }()
 				cfg.Index = store
 			}
-			return o.llm.Exit(run(ctx, env, cfg))
+			return o.llm.Exit(o.run(ctx, env, cfg))
 		},
 	}
 }
 
-func run(ctx context.Context, env *cli.Env, cfg synthq.Config) error {
+func (o *options) run(ctx context.Context, env *cli.Env, cfg synthq.Config) error {
 	st, err := synthq.Run(ctx, cfg)
-	if err != nil {
+	if err = o.remote.Close(env, err); err != nil {
 		return err
 	}
 	env.Notef("%s", st)
@@ -108,12 +109,12 @@ func (o *options) openWriter(cfg *synthq.Config, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	remote, err := o.llm.Open(env)
-	if err != nil {
+	o.llm.Out = cfg.Out
+	if o.remote, err = o.llm.Open(env); err != nil {
 		return err
 	}
-	o.writer.Model, o.writer.Prompts, o.writer.Concurrency = remote, prompts, o.llm.Concurrency
-	cfg.Writer = &o.writer
+	o.writer.Model, o.writer.Prompts, o.writer.Concurrency = o.remote, prompts, o.llm.Concurrency
+	cfg.Writer, cfg.MaxFailed, cfg.Tick = &o.writer, o.llm.MaxFailed, o.remote.Tick(env)
 	if cfg.Journal == "" {
 		cfg.Journal = journal.Beside(cfg.Out)
 	}

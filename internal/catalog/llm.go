@@ -32,9 +32,10 @@ type LLM struct {
 	CacheOnly   bool
 	PricesFile  string
 	Budget      float64
+	MaxFailed   float64 // share of what is asked that may have no answer
 
 	// Out is the file that the command writes. Without a cache replies are kept
-	// beside it until Remote.Done, so that a run that is stopped has paid nothing
+	// beside it until Remote.Close, so that a run that is stopped has paid nothing
 	// in vain.
 	Out string
 }
@@ -51,6 +52,7 @@ func (l *LLM) Flags(without ...string) []ufcli.Flag {
 		&ufcli.IntFlag{Name: "tpm", Usage: "at most about `N` tokens a minute (0: no limit)", Destination: &l.TPM, Action: cli.NotNegative("tpm")},
 		&ufcli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "a request is given up, and tried again, after `TIME`", Destination: &l.Timeout},
 		&ufcli.DurationFlag{Name: "deadline", Value: 20 * time.Minute, Usage: "a record fails when its requests have taken `TIME`, all tries included", Destination: &l.Deadline},
+		&ufcli.Float64Flag{Name: "max-failed", Value: 0.1, Usage: "tolerate this `SHARE` of questions to the model that get no answer", Destination: &l.MaxFailed},
 		&ufcli.StringFlag{Name: "cache", Usage: "keep replies in the folder `DIR`: the same request is paid once, and works offline", Destination: &l.CacheDir},
 		&ufcli.BoolFlag{Name: "cache-only", Usage: "ask no server: every reply is in --cache", Destination: &l.CacheOnly},
 		&ufcli.StringFlag{Name: "prices", Usage: "reckon dollars by the price table `FILE` (YAML)", Destination: &l.PricesFile},
@@ -74,6 +76,8 @@ func (l *LLM) check() error {
 		return cli.Usagef("--cache-only: --cache is missing")
 	case l.Concurrency < 1:
 		return cli.Usagef("--concurrency %d: want 1 or more", l.Concurrency)
+	case l.MaxFailed < 0 || l.MaxFailed > 1:
+		return cli.Usagef("--max-failed %g: want a share from 0 to 1", l.MaxFailed)
 	case l.Timeout <= 0:
 		return cli.Usagef("--timeout %s: want more than 0", l.Timeout)
 	case l.Deadline <= 0:
@@ -96,10 +100,31 @@ type Remote struct {
 	kept  string // a cache that is there for this run only
 }
 
-// Done drops the replies that were kept for this run only: its output is whole.
-// A nil Remote has none.
-func (r *Remote) Done() error {
-	if r == nil || r.kept == "" {
+// Tick is told how far a run is, and logs once what the whole will cost.
+func (r *Remote) Tick(e *cli.Env) func(done, total int) {
+	return func(done, total int) {
+		if text := r.Meter.Forecast(done, total); text != "" {
+			e.Log.Info(text)
+		}
+	}
+}
+
+// Close tells what was asked, and where the run that ended with err is whole,
+// drops what was kept in case of a stop. A nil Remote has asked nothing.
+func (r *Remote) Close(e *cli.Env, err error) error {
+	if r == nil {
+		return err
+	}
+	e.Notef("%s: %s", r.Model(), r.Meter.Stats())
+	if err != nil {
+		return err
+	}
+	return r.done()
+}
+
+// done drops the replies that were kept for this run only: its output is whole.
+func (r *Remote) done() error {
+	if r.kept == "" {
 		return nil
 	}
 	if err := os.RemoveAll(r.kept); err != nil {

@@ -91,6 +91,28 @@ func ReadAll[T Record](ctx context.Context, src Source) ([]T, Stats, error) {
 	return all, stats, err
 }
 
+// Count is the number of records in files, bad ones included, without reading
+// them as such; 0 where they cannot be read twice (a pipe).
+func Count(ctx context.Context, paths []string) (n int, err error) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if path == "-" || err == nil && !info.Mode().IsRegular() {
+			return 0, nil
+		}
+	}
+	rd := &reader{}
+	for _, path := range paths {
+		err := rd.file(path, func(Position, []byte) error {
+			n++
+			return ctx.Err()
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
 // ReadLines calls fn for every line of a file that is not one of the records
 // here: plain, gzip or zstd, one JSON object a line.
 func ReadLines(path string, fn func(pos Position, line []byte) error) error {

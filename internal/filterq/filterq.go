@@ -54,6 +54,8 @@ type Config struct {
 	Model       llm.Client // is asked the questions without any mail; nil: that check is skipped
 	Concurrency int        // requests at a time
 	Journal     string     // file that keeps the model's answers until Out is written; "": none
+	MaxFailed   float64    // share of the questions that the model may leave unanswered
+	Tick        func(done, total int)
 	blind       *journal.Journal
 }
 
@@ -84,6 +86,7 @@ type Stats struct {
 	Dropped      map[string]int
 	Yield        []Yield
 	Splits       map[question.Split]int
+	Unmet        int // questions that the model did not answer
 }
 
 // String is the summary line.
@@ -120,7 +123,7 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 		return st, err
 	}
 	dropLeaks(items)
-	if err := cfg.askBlind(ctx, items); err != nil {
+	if st.Unmet, err = cfg.askBlind(ctx, items); err != nil {
 		return st, err
 	}
 	for _, it := range items {

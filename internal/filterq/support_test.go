@@ -66,8 +66,8 @@ func TestBlind(t *testing.T) {
 			k := &knowing{text: tt.said, err: tt.err}
 			dropped := &item{Question: &question.Question{ID: "b", Answerable: true, Checks: map[string]question.Check{}}, failed: checkForm}
 			it := &item{Question: &question.Question{ID: "a", Question: "What is the capital of France?", Answer: "Paris", Answerable: true, Checks: map[string]question.Check{}}}
-			c := &Config{Model: k, Concurrency: 2}
-			if err := c.askBlind(context.Background(), []*item{dropped, it}); !errors.Is(err, tt.err) {
+			c := &Config{Model: k, Concurrency: 2, MaxFailed: 1}
+			if _, err := c.askBlind(context.Background(), []*item{dropped, it}); !errors.Is(err, tt.err) {
 				t.Fatalf("error %v, want %v", err, tt.err)
 			}
 			if got := it.Checks[checkBlind].Verdict; got != tt.verdict {

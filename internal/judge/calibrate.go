@@ -113,16 +113,26 @@ type Stability struct {
 // the same judge, asked anew.
 type Redrawer interface{ Redraw(time int) Judge }
 
-// Calibrate judges every label times times (once at least) and compares.
-func Calibrate(ctx context.Context, j Judge, labels []Label, times, concurrency int) (*Calibration, error) {
-	times = max(times, 1)
+// Times says how often labels are judged.
+type Times struct {
+	Again       int // each; 0: 1
+	Concurrency int // at a time; 0: 1
+	Tick        func(done, total int)
+}
+
+// Calibrate judges every label and compares.
+func Calibrate(ctx context.Context, j Judge, labels []Label, how Times) (*Calibration, error) {
+	times := max(how.Again, 1)
 	c := &Calibration{Judge: j.Name()}
 	var whole tally
 	bySource := map[string]*tally{}
 	var pairs stats.Sample
 	judgeOne := func(ctx context.Context, _ int, l Label) ([]*bool, error) { return opinions(ctx, j, &l, times) }
-	err := ordered.Map(ctx, concurrency, labels, judgeOne, func(i int, said []*bool) error {
+	err := ordered.Map(ctx, how.Concurrency, labels, judgeOne, func(i int, said []*bool) error {
 		l := &labels[i]
+		if how.Tick != nil {
+			how.Tick(i+1, len(labels))
+		}
 		if share, ok := samePairs(said); ok {
 			pairs.Values, pairs.Cluster = append(pairs.Values, share), append(pairs.Cluster, l.Question)
 		}

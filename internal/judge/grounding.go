@@ -35,7 +35,7 @@ var supportSchema = &llm.Schema{Name: "support", JSON: []byte(`{"type":"object",
 func (g *Grounding) Name() string { return "support:" + g.Client.Model() + ":" + g.Prompt.Name }
 
 // score writes what the model says of the answer into the row, for the reward.
-func (g *Grounding) score(ctx context.Context, j *journal.Journal, row *traj.Scored) error {
+func (g *Grounding) score(ctx context.Context, j *journal.Journal, row *traj.Scored, unmet *llm.Unmet) error {
 	delete(row.Extra, reward.SupportField)
 	mails := reward.ReadTexts(&row.Trajectory)
 	if row.Verdict == nil || row.Stop != traj.Answered || row.Verdict.Abstained || len(mails) == 0 {
@@ -45,13 +45,19 @@ func (g *Grounding) score(ctx context.Context, j *journal.Journal, row *traj.Sco
 	raw, ok := j.Done(key)
 	if !ok {
 		support, err := g.ask(ctx, row, mails)
-		if err != nil {
+		_, none := llm.Unanswered(err)
+		if err != nil && !none {
 			return fmt.Errorf("support of row %s: %w", row.ID, err)
 		}
+		unmet.Count(err)
+		settled := err == nil || llm.Settled(err)
 		if raw, err = json.Marshal(support); err != nil {
 			return fmt.Errorf("support of row %s: %w", row.ID, err)
 		}
-		if err := j.Append(key, raw); err != nil {
+		if settled {
+			err = j.Append(key, raw)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -62,7 +68,7 @@ func (g *Grounding) score(ctx context.Context, j *journal.Journal, row *traj.Sco
 	return nil
 }
 
-// ask returns the claims of the answer; without a reply that can be read, none.
+// ask returns the claims of the answer, none beside an error.
 func (g *Grounding) ask(ctx context.Context, row *traj.Scored, mails []string) (reward.Support, error) {
 	const room, longest = 600, 8000 // tokens of the reply, bytes of a mail
 	said := reward.Support{}
@@ -79,9 +85,9 @@ func (g *Grounding) ask(ctx context.Context, row *traj.Scored, mails []string) (
 		Messages: g.Prompt.fill(map[string]string{"question": quoted(row.Question.Question), "answer": quoted(text), "mails": quoted(shown)}),
 		Schema:   supportSchema, MaxTokens: room, Seed: g.Seed,
 	}, tries, &said, nil)
-	if _, none := unanswered(err); none {
-		return reward.Support{Judge: g.Name()}, nil
+	if err != nil {
+		return reward.Support{Judge: g.Name()}, err
 	}
 	said.Judge = g.Name()
-	return said, err
+	return said, nil
 }

@@ -16,11 +16,13 @@ import (
 // A NoVerdictError says that a judge could not say anything of an answer. The
 // row gets no verdict, which is not a wrong answer.
 type NoVerdictError struct {
-	Votes  []string
-	Reason string
+	Votes []string
+	Cause error // of the last vote
 }
 
-func (e *NoVerdictError) Error() string { return "no verdict: " + e.Reason }
+func (e *NoVerdictError) Error() string { return "no verdict: " + e.Cause.Error() }
+
+func (e *NoVerdictError) Unwrap() error { return e.Cause }
 
 // Model is the judge that asks a language model. Replies must be the JSON of its
 // schema; what cannot be read, or is cut, is asked again, and in the end is no
@@ -74,24 +76,29 @@ func (m *Model) Answer(ctx context.Context, t *traj.Trajectory) (Opinion, error)
 		return Opinion{Explanation: why, Injected: spoke}, nil
 	}
 	var votes, reasons []string
+	cause := errTied
 	for len(votes) < m.votes() || len(votes) == m.votes() && tied(votes) {
 		vote, reason, err := m.vote(ctx, t, text, len(votes))
-		if err != nil {
+		if why, none := llm.Unanswered(err); none {
+			vote, reason, cause = voteNone, why, err
+		} else if err != nil {
 			return Opinion{}, err
 		}
 		votes, reasons = append(votes, vote), append(reasons, reason)
 	}
 	winner, ok := most(votes)
 	if !ok {
-		return Opinion{}, &NoVerdictError{votes, reasons[len(reasons)-1]}
+		return Opinion{}, &NoVerdictError{votes, cause}
 	}
 	o := Opinion{Votes: votes, Explanation: reasons[slices.Index(votes, winner)], Abstained: winner == voteUnknown, Injected: spoke}
 	o.Correct = winner == voteRight && t.Question.Answerable || winner == voteUnknown && !t.Question.Answerable
 	return o, nil
 }
 
-// vote asks once, and again while the reply cannot be read. What the server
-// refuses for good is no vote; what may pass by itself is an error.
+// errTied: the votes say different things, one as often as the other.
+var errTied = errors.New("the votes are tied")
+
+// vote asks once, and again while the reply cannot be read.
 func (m *Model) vote(ctx context.Context, t *traj.Trajectory, text string, n int) (vote, reason string, err error) {
 	const roomFor = 400 // tokens; doubled after a cut reply
 	var said struct {
@@ -107,22 +114,7 @@ func (m *Model) vote(ctx context.Context, t *traj.Trajectory, text string, n int
 		Schema:   verdictSchema, MaxTokens: roomFor, Seed: m.Seed, Sample: m.again<<8 + n,
 	}
 	_, err = llm.Ask(ctx, m.Client, r, tries, &said, nil)
-	if reason, ok := unanswered(err); ok {
-		return voteNone, reason, nil
-	}
 	return said.Says, said.Explanation, err
-}
-
-// unanswered says why there is no reply, where that is a matter of this one
-// request: the reply cannot be read, or the server will never give one.
-func unanswered(err error) (reason string, ok bool) {
-	if none, ok := errors.AsType[*llm.NoAnswerError](err); ok {
-		return none.Error(), true
-	}
-	if e, ok := errors.AsType[*llm.Error](err); ok && (e.Kind == llm.KindFiltered || e.Kind == llm.KindProtocol) {
-		return e.Error(), true
-	}
-	return "", false
 }
 
 // answers are references and candidate, in an order drawn for the vote.

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agentmill/internal/dataset"
+	"agentmill/internal/llm"
 	"agentmill/internal/openai"
 	"agentmill/internal/question"
 	"agentmill/internal/reward"
@@ -263,15 +267,8 @@ func TestRunKeepsWhatCannotBeJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var in strings.Builder
-	for i := range 10 {
-		r := row(question.Question{ID: strconv.Itoa(i), Question: fmt.Sprintf("What is in row %d?", i), Answer: "x", Answerable: true, MessageIDs: []string{"<a@x>"}}, traj.Answered, "x", "<a@x>")
-		r.ID = fmt.Sprint("r", i)
-		in.Write(marshal(t, r))
-		in.WriteByte('\n')
-	}
-	rows, st := runRows(t, Config{Judge: s.judge(t, 1), Reward: set, Sources: Covered, Concurrency: 4}, in.String())
-	if st.NoVerdict != 1 || st.Correct != 9 || !strings.Contains(st.String(), "1 without a verdict") {
+	rows, st := runRows(t, Config{Judge: s.judge(t, 1), Reward: set, Sources: Covered, Concurrency: 4, MaxFailed: .1}, tenRows(t))
+	if st.NoVerdict != 1 || st.Unmet != 1 || st.Correct != 9 || !strings.Contains(st.String(), "1 without a verdict") {
 		t.Errorf("%s", st)
 	}
 	for i, r := range rows {
@@ -286,6 +283,68 @@ func TestRunKeepsWhatCannotBeJudged(t *testing.T) {
 	if !strings.Contains(string(rows[7].Extra[noVerdict]), `"votes":["none"]`) || !cmp.Equal(rows[7].Flags, []string{FlagNoVerdict}) {
 		t.Errorf("recorded %s, flags %v", rows[7].Extra[noVerdict], rows[7].Flags)
 	}
+}
+
+// A request that the server refuses, breaks over or never answers is its own
+// row's matter; more of them than allowed are the run's, and then what was paid
+// for is in the journal.
+func TestRowsThatTheServerFails(t *testing.T) {
+	statuses := map[string]int{"row 3": http.StatusBadRequest, "row 5": http.StatusInternalServerError}
+	asked := map[string]int{}
+	s := serve(t, always(voteRight))
+	good := s.Config.Handler
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		for name, status := range statuses {
+			if bytes.Contains(body, []byte(name+"?")) {
+				s.mu.Lock()
+				asked[name]++
+				s.mu.Unlock()
+				http.Error(w, `{"error":{"message":"not this one"}}`, status)
+				return
+			}
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		good.ServeHTTP(w, r)
+	})
+	set, err := reward.Builtin("binary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cfg := Config{Judge: s.judge(t, 1), Reward: set, Sources: Covered, Concurrency: 4, Journal: filepath.Join(dir, "j"), Out: filepath.Join(dir, "out.jsonl"), MaxFailed: .1}
+	cfg.In = dataset.Source{Stdin: strings.NewReader(tenRows(t))}
+	if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "2 of 10 questions to the model were not answered") || llm.Passing(err) {
+		t.Errorf("error %v, want one of 2 rows in 10", err)
+	}
+	if _, err := os.Stat(cfg.Out); err == nil {
+		t.Error("a run that failed left an output")
+	}
+	before := len(s.seen)
+	cfg.In, cfg.MaxFailed, cfg.Out = dataset.Source{Stdin: strings.NewReader(tenRows(t))}, .5, ""
+	rows, st := runRows(t, cfg, tenRows(t))
+	if st.Unmet != 2 || st.Correct != 8 || rows[3].Verdict != nil || rows[5].Reward != nil || !strings.Contains(string(rows[3].Extra[noVerdict]), "not this one") {
+		t.Errorf("%s; row 3 has %v, kept %s", st, rows[3].Verdict, rows[3].Extra[noVerdict])
+	}
+	if len(s.seen) != before || asked["row 3"] != 1 || asked["row 5"] < 2 {
+		t.Errorf("asked again: %d good rows, the refused one %d times in all, the broken one %d", len(s.seen)-before, asked["row 3"], asked["row 5"])
+	}
+}
+
+// tenRows are attempts at ten questions, all right.
+func tenRows(t *testing.T) string {
+	t.Helper()
+	var in strings.Builder
+	for i := range 10 {
+		r := row(question.Question{ID: strconv.Itoa(i), Question: fmt.Sprintf("What is in row %d?", i), Answer: "x", Answerable: true, MessageIDs: []string{"<a@x>"}}, traj.Answered, "x", "<a@x>")
+		r.ID = fmt.Sprint("r", i)
+		in.Write(marshal(t, r))
+		in.WriteByte('\n')
+	}
+	return in.String()
 }
 
 func TestServerGoneIsNoVerdictOfAnyone(t *testing.T) {

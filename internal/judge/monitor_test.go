@@ -176,7 +176,7 @@ func TestCalibrate(t *testing.T) {
 	if err != nil || leftOut != 2 {
 		t.Fatalf("%v, %d left out, want 2", err, leftOut)
 	}
-	c, err := Calibrate(t.Context(), Match{Rule: "values"}, rows, 2, 1)
+	c, err := Calibrate(t.Context(), Match{Rule: "values"}, rows, Times{Again: 2, Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestCalibrateAgain(t *testing.T) {
 		}
 		return verdictOf([]string{voteWrong, voteRight, voteWrong}[n%3]), "stop"
 	})
-	c, err := Calibrate(t.Context(), s.judge(t, 1), labels, 3, 1)
+	c, err := Calibrate(t.Context(), s.judge(t, 1), labels, Times{Again: 3, Concurrency: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ var groupSchema = &llm.Schema{Name: "scores", JSON: []byte(`{"type":"object","ad
 func (r *Relative) Name() string { return "relative:" + r.Client.Model() + ":" + r.Prompt.Name }
 
 // score sets the rewards of all rows, group by group. Failed attempts have none.
-func (r *Relative) score(ctx context.Context, j *journal.Journal, rows []*traj.Scored, concurrency int) error {
+func (r *Relative) score(ctx context.Context, j *journal.Journal, rows []*traj.Scored, concurrency int, unmet *llm.Unmet) error {
 	var groups [][]*traj.Scored
 	at := map[string]int{}
 	for _, row := range rows {
@@ -61,7 +61,7 @@ func (r *Relative) score(ctx context.Context, j *journal.Journal, rows []*traj.S
 		groups[at[row.Group]] = append(groups[at[row.Group]], row)
 	}
 	ask := func(ctx context.Context, _ int, group []*traj.Scored) ([]float64, error) {
-		return r.group(ctx, j, group)
+		return r.group(ctx, j, group, unmet)
 	}
 	return ordered.Map(ctx, concurrency, groups, ask, func(i int, scores []float64) error {
 		for k, row := range groups[i] {
@@ -85,7 +85,7 @@ func flagged(flags []string, flag string) []string {
 }
 
 // group returns one score a row, or nil.
-func (r *Relative) group(ctx context.Context, j *journal.Journal, group []*traj.Scored) ([]float64, error) {
+func (r *Relative) group(ctx context.Context, j *journal.Journal, group []*traj.Scored, unmet *llm.Unmet) ([]float64, error) {
 	if len(group) < 2 {
 		return nil, nil
 	}
@@ -96,6 +96,9 @@ func (r *Relative) group(ctx context.Context, j *journal.Journal, group []*traj.
 	key := "group " + group[0].Group + " " + rowsKey(group)
 	var kept []float64
 	if raw, ok := j.Done(key); ok && json.Unmarshal(raw, &kept) == nil {
+		if kept == nil {
+			unmet.Count(errBefore)
+		}
 		return kept, nil
 	}
 	order := seed.Stream(r.Seed, "relative", group[0].Group).Perm(len(group))
@@ -105,8 +108,12 @@ func (r *Relative) group(ctx context.Context, j *journal.Journal, group []*traj.
 		fmt.Fprintf(&shown, "attempt %d: %s\n", id+1, own[k])
 	}
 	scores, err := r.ask(ctx, &group[0].Trajectory, shown.String(), order)
-	if err != nil {
+	_, none := llm.Unanswered(err)
+	if err != nil && !none {
 		return nil, fmt.Errorf("score group %s: %w", group[0].Group, err)
+	}
+	if unmet.Count(err); none && !llm.Settled(err) {
+		return nil, nil // another run may have more luck
 	}
 	raw, err := json.Marshal(scores)
 	if err != nil {
@@ -132,7 +139,7 @@ type reply struct {
 	} `json:"scores"`
 }
 
-// ask returns the scores in the order of the group, nil if no reply can be read.
+// ask returns the scores in the order of the group.
 func (r *Relative) ask(ctx context.Context, t *traj.Trajectory, shown string, order []int) ([]float64, error) {
 	const roomEach, room = 120, 200 // tokens
 	tries := r.Tries
@@ -155,9 +162,6 @@ func (r *Relative) ask(ctx context.Context, t *traj.Trajectory, shown string, or
 		}
 		return nil
 	})
-	if _, ok := unanswered(err); ok {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,8 @@ func relative(t *testing.T, s *server, in string) []traj.Scored {
 	}
 	rows, _ := runRows(t, Config{
 		Judge: Match{match.Values}, Reward: set, Sources: Covered, Concurrency: 2,
-		Group: &Relative{Client: s.client(t), Prompt: p, Tries: 2},
+		Group:     &Relative{Client: s.client(t), Prompt: p, Tries: 2},
+		MaxFailed: .5,
 	}, in)
 	return rows
 }
@@ -144,7 +145,7 @@ func TestGrounding(t *testing.T) {
 		in.Write(marshal(t, r))
 		in.WriteByte('\n')
 	}
-	rows, _ := runRows(t, Config{Judge: Match{match.Values}, Reward: set, Sources: Covered, Support: &Grounding{Client: s.client(t), Prompt: p, Tries: 2}}, in.String())
+	rows, _ := runRows(t, Config{Judge: Match{match.Values}, Reward: set, Sources: Covered, Support: &Grounding{Client: s.client(t), Prompt: p, Tries: 2}, MaxFailed: .5}, in.String())
 	if *rows[0].Reward != 1 || *rows[1].Reward != 0 {
 		t.Errorf("rewards %v and %v, want 1 and 0", *rows[0].Reward, *rows[1].Reward)
 	}

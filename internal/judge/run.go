@@ -14,6 +14,7 @@ import (
 
 	"agentmill/internal/dataset"
 	"agentmill/internal/journal"
+	"agentmill/internal/llm"
 	"agentmill/internal/ordered"
 	"agentmill/internal/progress"
 	"agentmill/internal/reward"
@@ -38,6 +39,12 @@ type Config struct {
 	// Support, if not nil, asks a model whether answers stand in the mails.
 	Support     *Grounding
 	Concurrency int // rows judged at a time; 0: 1
+	MaxFailed   float64
+	// Tick, if set, is told how far the run is; where the rows come from standard
+	// input nobody knows how far that is.
+	Tick func(done, total int)
+
+	unmet *llm.Unmet // what the model was asked
 }
 
 // Stats is what a run did.
@@ -46,6 +53,7 @@ type Stats struct {
 	Correct, Wrong, Abstained, NoneOf int // NoneOf: ended without an answer
 	NoVerdict                         int
 	Failed                            int // of NoVerdict: attempts that failed
+	Unmet                             int // questions to a model without an answer
 	rewards                           float64
 	rewarded                          int
 	flags                             map[string]int
@@ -68,7 +76,12 @@ func Run(ctx context.Context, cfg Config) (st Stats, err error) {
 		bar = cfg.Progress.Start("judge", 0)
 		defer bar.Done()
 	}
-	line := &belt{cfg: &cfg, journal: j, emit: func(row *traj.Scored) error {
+	cfg.unmet = new(llm.Unmet)
+	tick, err := cfg.ticker(ctx)
+	if err != nil {
+		return st, err
+	}
+	line := &belt{cfg: &cfg, journal: j, tick: tick, emit: func(row *traj.Scored) error {
 		st.count(row)
 		if bar != nil {
 			bar.Add(1)
@@ -88,9 +101,13 @@ func Run(ctx context.Context, cfg Config) (st Stats, err error) {
 	if err == nil && read.Read == 0 {
 		err = errors.New("no trajectory in the input")
 	}
+	if err == nil {
+		err = cfg.unmet.Verdict(cfg.MaxFailed)
+	}
 	if err != nil {
 		return st, err
 	}
+	st.Unmet = cfg.unmet.Failed()
 	if err := out.Commit(); err != nil {
 		return st, err
 	}
@@ -117,6 +134,7 @@ type belt struct {
 	cfg     *Config
 	journal *journal.Journal
 	emit    func(*traj.Scored) error
+	tick    func() // after each row
 	waiting []*traj.Scored
 }
 
@@ -139,12 +157,16 @@ func (b *belt) flush(ctx context.Context) error {
 		return row, b.cfg.score(ctx, b.journal, row)
 	}
 	if b.cfg.Group == nil {
-		return ordered.Map(ctx, b.cfg.Concurrency, rows, score, func(_ int, row *traj.Scored) error { return b.emit(row) })
+		return ordered.Map(ctx, b.cfg.Concurrency, rows, score, func(_ int, row *traj.Scored) error {
+			b.tick()
+			return b.emit(row)
+		})
 	}
-	if err := ordered.Map(ctx, b.cfg.Concurrency, rows, score, func(int, *traj.Scored) error { return nil }); err != nil {
+	done := func(int, *traj.Scored) error { b.tick(); return nil }
+	if err := ordered.Map(ctx, b.cfg.Concurrency, rows, score, done); err != nil {
 		return err
 	}
-	if err := b.cfg.Group.score(ctx, b.journal, rows, b.cfg.Concurrency); err != nil {
+	if err := b.cfg.Group.score(ctx, b.journal, rows, b.cfg.Concurrency, b.cfg.unmet); err != nil {
 		return err
 	}
 	for _, row := range rows {
@@ -167,20 +189,9 @@ const noVerdict = "no_verdict"
 
 // score sets what a row has beyond its trajectory.
 func (cfg *Config) score(ctx context.Context, j *journal.Journal, row *traj.Scored) error {
-	key := rowKey(&row.Trajectory)
-	var got judged
-	if raw, ok := j.Done(key); !ok || json.Unmarshal(raw, &got) != nil {
-		var err error
-		if got, err = cfg.judge(ctx, row); err != nil {
-			return fmt.Errorf("judge row %s: %w", row.ID, err)
-		}
-		raw, err := json.Marshal(got)
-		if err != nil {
-			return fmt.Errorf("judge row %s: %w", row.ID, err)
-		}
-		if err := j.Append(key, raw); err != nil {
-			return err
-		}
+	got, err := cfg.recall(ctx, j, row)
+	if err != nil {
+		return err
 	}
 	row.Verdict, row.Flags = got.Verdict, got.Flags
 	delete(row.Extra, noVerdict)
@@ -191,7 +202,7 @@ func (cfg *Config) score(ctx context.Context, j *journal.Journal, row *traj.Scor
 		row.Extra[noVerdict] = got.None
 	}
 	if cfg.Support != nil {
-		if err := cfg.Support.score(ctx, j, row); err != nil {
+		if err := cfg.Support.score(ctx, j, row, cfg.unmet); err != nil {
 			return err
 		}
 	}
@@ -201,21 +212,66 @@ func (cfg *Config) score(ctx context.Context, j *journal.Journal, row *traj.Scor
 	return nil
 }
 
-// judge asks the judge; that it cannot say is a record as well.
-func (cfg *Config) judge(ctx context.Context, row *traj.Scored) (judged, error) {
+// errBefore: an earlier run has written down that there is no verdict.
+var errBefore = errors.New("no verdict, as in the run before")
+
+// recall takes a row's verdict from the journal, or asks the judge. That the
+// judge cannot say is kept as well, unless another run may have more luck.
+func (cfg *Config) recall(ctx context.Context, j *journal.Journal, row *traj.Scored) (got judged, err error) {
+	key := rowKey(&row.Trajectory)
+	var cause error
+	if raw, ok := j.Done(key); ok && json.Unmarshal(raw, &got) == nil {
+		if got.None != nil {
+			cause = errBefore
+		}
+	} else if got, cause, err = cfg.judge(ctx, row); err != nil {
+		return got, fmt.Errorf("judge row %s: %w", row.ID, err)
+	} else if cause == nil || llm.Settled(cause) || errors.Is(cause, errTied) {
+		raw, err := json.Marshal(got)
+		if err != nil {
+			return got, fmt.Errorf("judge row %s: %w", row.ID, err)
+		}
+		if err := j.Append(key, raw); err != nil {
+			return got, err
+		}
+	}
+	if _, model := cfg.Judge.(Redrawer); model && (row.Stop == traj.Answered || row.Stop == traj.Abstained) {
+		cfg.unmet.Count(cause)
+	}
+	return got, nil
+}
+
+// judge asks the judge; that it cannot say, and why, is a record as well.
+func (cfg *Config) judge(ctx context.Context, row *traj.Scored) (got judged, cause, err error) {
 	v, flags, err := verdict(ctx, cfg.Judge, cfg.Sources, &row.Trajectory)
-	got := judged{Verdict: v, Flags: flags}
+	got = judged{Verdict: v, Flags: flags}
 	none, ok := errors.AsType[*NoVerdictError](err)
 	if !ok {
-		return got, err
+		return got, nil, err
 	}
 	slices.Sort(got.Flags)
 	got.None, err = json.Marshal(struct {
 		Judge  string   `json:"judge"`
 		Votes  []string `json:"votes"`
 		Reason string   `json:"reason"`
-	}{cfg.Judge.Name(), none.Votes, none.Reason})
-	return got, err
+	}{cfg.Judge.Name(), none.Votes, none.Cause.Error()})
+	return got, none.Cause, err
+}
+
+// ticker is what is called after each row. The rows of files are counted first.
+func (cfg *Config) ticker(ctx context.Context) (tick func(), err error) {
+	if cfg.Tick == nil {
+		return func() {}, nil
+	}
+	total, err := dataset.Count(ctx, cfg.In.Paths)
+	if err != nil || total == 0 {
+		return func() {}, err
+	}
+	done := 0
+	return func() {
+		done++
+		cfg.Tick(done, total)
+	}, nil
 }
 
 // rowKey names a row and what is judged of it.

@@ -50,6 +50,9 @@ type Config struct {
 	Writer       *Writer  // asks a model; nil: the extractive generator
 	Forms        []string // forms of question wanted of the model; none: all
 	Journal      string   // file that keeps the model's replies until Out is written; "": none
+	MaxFailed    float64  // share of the batches that may have no reply
+	// Tick, if set, is told how many batches are done, those of the journal not counted.
+	Tick func(done, total int)
 }
 
 // Check returns an error that names the first setting out of range.
@@ -157,49 +160,6 @@ func (c *Config) extract(ctx context.Context, boxes []inbox) (all []question.Que
 		return nil
 	})
 	return all, err
-}
-
-// A part is what came of one batch.
-type part struct {
-	reply  reply
-	unread bool
-}
-
-// askModel asks a model for the questions of all mailboxes, batch by batch. The
-// journal it opened, if any, is there also where it fails.
-func (c *Config) askModel(ctx context.Context, boxes []inbox, st *Stats) (all []question.Question, j *journal.Journal, err error) {
-	if c.Journal != "" {
-		if j, err = journal.Open(c.Journal, "synthq "+c.Writer.Model.Model()); err != nil {
-			return nil, nil, err
-		}
-	}
-	batches := c.batchesOf(boxes)
-	bar := c.Progress.Start("synthq", len(batches))
-	defer bar.Done()
-	taken, count := map[string]bool{}, map[string]int{}
-	st.Refused = map[string]int{}
-	ask := func(ctx context.Context, _ int, b batch) (part, error) {
-		r, unread, err := c.write(ctx, j, b)
-		return part{r, unread}, err
-	}
-	err = ordered.Map(ctx, max(c.Writer.Concurrency, 1), batches, ask, func(i int, p part) error {
-		bar.Add(1)
-		st.Batches++
-		if p.unread {
-			st.Unread++
-		}
-		for _, q := range c.records(batches[i], p.reply, st.Refused) {
-			key := q.InboxAddress + "\x00" + strings.ToLower(q.Question)
-			if taken[key] || c.PerInbox > 0 && count[q.InboxAddress] == c.PerInbox {
-				continue
-			}
-			taken[key] = true
-			count[q.InboxAddress]++
-			all = append(all, q)
-		}
-		return nil
-	})
-	return all, j, err
 }
 
 // mixed puts questions in random order, which depends on their ids and the seed

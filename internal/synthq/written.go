@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -108,31 +107,32 @@ var replySchema = &llm.Schema{Name: "questions", JSON: json.RawMessage(`{"type":
 "required":["form","question","answer","aliases","mails","quotes","kind","how_realistic"],"additionalProperties":false}}},"required":["questions"],"additionalProperties":false}`)}
 
 // write asks for the questions of one batch: those of the journal where they
-// are there, else the model's. unread is true where no reply could be read.
-func (c *Config) write(ctx context.Context, j *journal.Journal, b batch) (r reply, unread bool, err error) {
+// are there, else the model's.
+func (c *Config) write(ctx context.Context, j *journal.Journal, b batch) (p part, err error) {
 	req, err := c.request(b)
 	if err != nil {
-		return r, false, err
+		return p, err
 	}
 	key, err := requestKey(b, req)
 	if err != nil {
-		return r, false, err
+		return p, err
 	}
-	if raw, ok := j.Done(key); ok && json.Unmarshal(raw, &r) == nil {
-		return r, false, nil
+	if raw, ok := j.Done(key); ok && json.Unmarshal(raw, &p.reply) == nil {
+		p.resumed = true
+		return p, nil
 	}
-	_, err = llm.Ask(ctx, c.Writer.Model, req, writeTries, &r, nil)
-	if _, none := errors.AsType[*llm.NoAnswerError](err); none {
-		return reply{}, true, nil
+	_, err = llm.Ask(ctx, c.Writer.Model, req, writeTries, &p.reply, nil)
+	if _, none := llm.Unanswered(err); none {
+		return part{none: err}, nil
 	}
 	if err != nil {
-		return r, false, fmt.Errorf("ask for questions of %s, batch %d: %w", b.owner, b.n+1, err)
+		return p, fmt.Errorf("ask for questions of %s, batch %d: %w", b.owner, b.n+1, err)
 	}
-	raw, err := json.Marshal(r)
+	raw, err := json.Marshal(p.reply)
 	if err != nil {
-		return r, false, fmt.Errorf("keep questions of %s: %w", b.owner, err)
+		return p, fmt.Errorf("keep questions of %s: %w", b.owner, err)
 	}
-	return r, false, j.Append(key, raw)
+	return p, j.Append(key, raw)
 }
 
 // requestKey names a request in the journal.

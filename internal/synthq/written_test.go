@@ -179,12 +179,16 @@ func TestWriterGoesOn(t *testing.T) {
 		t.Error("an output is left of the broken run")
 	}
 	again := &scribe{}
-	got, _, err := write(t, again, dir, nil)
+	var ticks [][2]int
+	got, _, err := write(t, again, dir, func(c *Config) { c.Tick = func(done, total int) { ticks = append(ticks, [2]int{done, total}) } })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(again.prompts) != 1 {
 		t.Errorf("%d requests after two of three batches were there, want 1", len(again.prompts))
+	}
+	if last := ticks[len(ticks)-1]; last != [2]int{1, 1} {
+		t.Errorf("told of %v (done, of all) in the end, want 1 of 1: what was paid before costs nothing", last)
 	}
 	if diff := cmp.Diff(whole, got); diff != "" {
 		t.Errorf("questions of a run that went on (-unbroken +got):\n%s", diff)
@@ -206,7 +210,10 @@ func TestWriterAsksAgainForReplyThatIsNoJSON(t *testing.T) {
 		t.Errorf("%d questions in %d requests, %d unread, %v: want 18 in 6", len(qs), len(s.prompts), st.Unread, err)
 	}
 	never := &scribe{spoil: func(int, string) (int, string) { return http.StatusOK, "Sorry." }}
-	qs, st, err = write(t, never, t.TempDir(), nil)
+	if _, _, err := write(t, never, t.TempDir(), nil); err == nil || llm.Passing(err) {
+		t.Errorf("error %v, want one that tells of batches without a reply", err)
+	}
+	qs, st, err = write(t, never, t.TempDir(), func(c *Config) { c.MaxFailed = 1 })
 	if err != nil || len(qs) != 0 || st.Unread != 3 {
 		t.Errorf("%d questions, %d unread, %v: want none of 3 batches", len(qs), st.Unread, err)
 	}
