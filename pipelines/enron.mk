@@ -44,7 +44,7 @@ $(RUN)/emails.parquet $(RUN)/inbox.db &: $(MAIL)
 
 $(RUN)/candidates.jsonl.zst: $(RUN)/emails.parquet $(RUN)/inbox.db
 	$(STAGE) "synthq: questions with answers from the mails" \
-	  bin/synthq $< --index $(INDEX) --generator extractive --seed $(SEED) --out $@
+	  bin/synthq $< --index $(INDEX) --generator extractive --shapes statement --shapes notice --shapes signature --seed $(SEED) --out $@
 
 $(RUN)/questions.parquet: $(RUN)/candidates.jsonl.zst
 	$(STAGE) "filterq: the questions worth asking, split by inbox" \

@@ -30,7 +30,7 @@ with a model behind a server:
 
 // options are the flags as they are typed.
 type options struct {
-	in, kinds, forms                 ufcli.StringSlice
+	in, kinds, forms, shapes         ufcli.StringSlice
 	generator, index, shard, prompts string
 	llm                              catalog.LLM
 	remote                           *catalog.Remote // nil: no model is asked
@@ -56,6 +56,7 @@ func command() *cli.Command {
 			&ufcli.IntFlag{Name: "per-mail", Value: 5, Usage: "make at most `N` questions of a mail", Destination: &cfg.PerMail},
 			&ufcli.IntFlag{Name: "limit", Usage: "write at most `N` questions (0: no limit)", Destination: &cfg.Limit},
 			&ufcli.StringSliceFlag{Name: "kinds", Usage: "ask only for facts of this `KIND` (repeatable): date, amount, person … (docs/format/question.md has all)", Destination: &o.kinds},
+			&ufcli.StringSliceFlag{Name: "shapes", Usage: "extractive: read mails for this `SHAPE` (repeatable): statement (the default), notice (labelled lines about an event), signature (what stands below the sender's name)", Destination: &o.shapes},
 			&ufcli.StringFlag{Name: "shard", Usage: "only part `I/N` of the mailboxes", Destination: &o.shard},
 			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors, Action: cli.NotNegative("max-errors")},
 			&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.In.Rejects},
@@ -105,6 +106,9 @@ func (o *options) openWriter(cfg *synthq.Config, env *cli.Env) error {
 		}
 		return nil
 	}
+	if len(cfg.Shapes) > 0 {
+		return cli.Usagef("--shapes is for --generator extractive; --forms is for llm")
+	}
 	prompts, err := synthq.LoadPrompts(o.prompts)
 	if err != nil {
 		return err
@@ -129,7 +133,7 @@ func (o *options) resolve(cfg *synthq.Config, env *cli.Env) (err error) {
 	if cfg.Shard, err = seed.ParseShard(o.shard); err != nil {
 		return cli.Usagef("--shard: %w", err)
 	}
-	cfg.Kinds, cfg.Forms = o.kinds.Value(), o.forms.Value()
+	cfg.Kinds, cfg.Forms, cfg.Shapes = o.kinds.Value(), o.forms.Value(), o.shapes.Value()
 	if err := o.openWriter(cfg, env); err != nil {
 		return err
 	}

@@ -26,11 +26,12 @@ var asks = []struct {
 	{regexp.MustCompile(`^(?:from |to )?where\b|^(?:at |in |from |to )?(?:what|which) (?:place|city|hotel|restaurant|building|office|town|location|venue|dock|gate|bay|platform|airport|hall|park|garage)\b|^what (?:is|was) (?:my|our) hotel\b`), Place},
 	{regexp.MustCompile(`\b(?:decide|decided|decision|chose|choose|chosen|picked|select|selected|go with|went with|settle on|settled on|did .* pick)\b`), Decision},
 	{regexp.MustCompile(`^(?:with |to |from |for |by )?(?:which|what) (?:company|vendor|firm|supplier|carrier|contractor|airline|bank|caterer|customer|bidder)\b`), Org},
+	{regexp.MustCompile(`\bjob title\b|^(?:what|which) position\b|^what (?:is |was )?the position of\b`), Title},
 	{regexp.MustCompile(`\be-?mail address\b`), Email},
 	{regexp.MustCompile(`\b(?:link|url|web ?site|web page|web address)\b`), Link},
 	{regexp.MustCompile(`\baddress\b`), Address},
 	{regexp.MustCompile(`^(?:on )?(?:which|what) (?:flight|plane)\b|\bflight number\b`), Flight},
-	{regexp.MustCompile(`\b(?:phone|telephone|cell|mobile|fax|pager|dial|dial-in)\b|\bextension\b|\b(?:help|support) line\b|^what number\b|\bthe number of\b|\bnumber\b.*\b(?:call|reach)\b`), Phone},
+	{regexp.MustCompile(`\b(?:phone|telephone|cell|mobile|fax|pager|dial|dial-in)\b|\bextension\b|\b(?:help|support) line\b|^what number\b|\bthe number of\b|\bnumber\b.*\b(?:call|reach)\b|\bcall in to\b`), Phone},
 	{regexp.MustCompile(`\b(?:codes?|pin|password|passcode|locator)\b|\b[a-z]+ number\b|^(?:which|what) (?:shelf|number|ticket|reservation|order|invoice|toner|model|drawing|reference|policy|claim|space|booth|case)\b|^under which number\b|\breference (?:for|from|of)\b`), Code},
 	{regexp.MustCompile(`\b(?:prices?|costs?|fees?|rates?|total|salary|pay|rent|budget|deposit|amount|quote|bid|offer|bonus|balance|charge|estimate|premium|payment|commission|deductible|limit|tax|duty|fares?|wage|sum|bill|money|figure|spending plan|pool)\b`), Amount},
 }

@@ -19,7 +19,8 @@ import (
 type Kind string
 
 // The kinds of fact. A Deadline is a Date after a word such as "by", a Decision
-// a choice of something by somebody, a Reason what follows "because".
+// a choice of something by somebody, a Reason what follows "because", a Title what
+// somebody's position is called.
 const (
 	Date       Kind = "date"
 	Time       Kind = "time"
@@ -40,6 +41,7 @@ const (
 	Code       Kind = "code"
 	Decision   Kind = "decision"
 	Reason     Kind = "reason"
+	Title      Kind = "title"
 )
 
 // A Span is a fact: its kind and its half-open range of bytes.
@@ -54,7 +56,7 @@ func (s Span) Text(text string) string { return text[s.Start:s.End] }
 // Spans returns the facts of text in order of their place. Where two patterns
 // claim the same bytes the more specific one wins; spans never overlap.
 // Deadlines are dates and times with their preposition read; decisions and
-// reasons are found by Clauses alone.
+// reasons are found by Clauses alone, titles by nobody here.
 func Spans(text string) []Span {
 	var found []Span
 	taken := make([]bool, len(text))

@@ -51,6 +51,15 @@ func Own(body string, quoted []Range) []Range {
 	return own
 }
 
+// HistoryStart is where the history of a body begins, below a forward or reply
+// header; -1 where there is none.
+func HistoryStart(body string) int {
+	if m := historyRE.FindStringIndex(body); m != nil {
+		return m[0]
+	}
+	return -1
+}
+
 func insideAny(at int, ranges []Range) bool {
 	for _, r := range ranges {
 		if r.Start <= at && at < r.End {

@@ -28,6 +28,9 @@ type Doc struct {
 
 	once sync.Once // facts are looked for in the mails that need it alone
 	read []sentence
+
+	signing sync.Once
+	signed  []Signed
 }
 
 // A sentence has the stems of its words and its facts.

@@ -233,10 +233,23 @@ func (d *Doc) rivalValue(q Asked, matter []string, own int) (string, bool) {
 }
 
 // SameValue reports whether two values are equal but for letter case, blanks,
-// articles, and the weekday before a date.
+// articles, the weekday before a date, and how a telephone number is written.
 func SameValue(a, b string) bool {
+	if x, y := Digits(a), Digits(b); len(x) >= 7 && len(y) >= 7 {
+		return x == y || x == "1"+y || y == "1"+x
+	}
 	x, y := plainValue(a), plainValue(b)
 	return x == y || strings.HasSuffix(x, " "+y) || strings.HasSuffix(y, " "+x)
+}
+
+// Digits are the digits of a text.
+func Digits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 func plainValue(s string) string {
@@ -245,13 +258,20 @@ func plainValue(s string) string {
 }
 
 // Answering returns mails with a sentence that covers every word of the
-// question and holds a value of its kind.
+// question and holds a value of its kind, or a signature that does.
 func (b *Box) Answering(q Asked) []Rival {
 	matter := Matter(q.Question)
 	var out []Rival
 	for _, d := range b.With(matter) {
 		if v, ok := d.rivalValue(q, matter, len(matter)); ok {
 			out = append(out, Rival{d, v})
+		}
+	}
+	for _, d := range b.Docs {
+		for _, s := range d.Signature() {
+			if extract.Answers(s.Fact.Kind, q.Kind) && s.asked(matter) {
+				out = append(out, Rival{d, s.Value})
+			}
 		}
 	}
 	return out

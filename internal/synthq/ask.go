@@ -27,6 +27,9 @@ func (c *Config) ask(ctx context.Context, in inbox) ([]question.Question, error)
 		return nil, err
 	}
 	a := &asker{Config: c, inbox: in, box: box, taken: map[string]bool{}, count: map[extract.Kind]int{}}
+	if a.takes(Signature) {
+		a.signs = a.signatures()
+	}
 	batches := a.batches()
 	answerable := a.choose(batches)
 	n := int(math.Round(c.Unanswerable / (1 - c.Unanswerable) * float64(len(answerable))))
@@ -42,7 +45,8 @@ type asker struct {
 	*Config
 	inbox
 	box   *mailbox.Box
-	taken map[string]bool // question texts in small letters
+	signs map[string][]candidate // of signatures, by mail
+	taken map[string]bool        // question texts in small letters
 	count map[extract.Kind]int
 }
 
@@ -74,11 +78,23 @@ func (a *asker) batches() [][]candidate {
 	return out
 }
 
+// candidates are the questions that can be made of a mail, of the shapes wanted.
+func (a *asker) candidates(d *mailbox.Doc) []candidate {
+	var all []candidate
+	if a.takes(Statement) {
+		all = candidates(d, newVoice(d.Email, a.mine, a.box))
+	}
+	if a.takes(Notice) {
+		all = append(all, notices(d)...)
+	}
+	return append(all, a.signs[d.MessageID]...)
+}
+
 // ofMail chooses the candidates of one mail: of the wanted kinds, from
 // different sentences and of seldom kinds first.
 func (a *asker) ofMail(d *mailbox.Doc) []candidate {
 	rnd := seed.Stream(a.Seed, "mail", a.owner, d.MessageID)
-	all := candidates(d, newVoice(d.Email, a.mine, a.box))
+	all := a.candidates(d)
 	rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	order := map[int]int{} // by place of the answer
 	for _, c := range all {
@@ -118,12 +134,20 @@ func (a *asker) wanted(k extract.Kind) bool {
 
 // fresh reports whether the question was not asked before, and keeps it.
 func (a *asker) fresh(c candidate) bool {
-	key := strings.ToLower(c.words.direct()) + "\x00" + c.evidence
+	key := c.key()
 	if a.taken[key] || a.taken[strings.ToLower(c.text)] {
 		return false
 	}
 	a.taken[key], a.taken[strings.ToLower(c.text)] = true, true
 	return true
+}
+
+// key names what is asked about what.
+func (c *candidate) key() string {
+	if len(c.ways) > 0 {
+		return strings.ToLower(c.ways[0].direct) + "\x00" + c.evidence
+	}
+	return strings.ToLower(c.words.direct()) + "\x00" + c.evidence
 }
 
 // unrivaled reports whether no mail of the index answers otherwise. Without an
@@ -132,7 +156,7 @@ func (a *asker) unrivaled(c *candidate) bool {
 	if a.Index == nil {
 		return true
 	}
-	q := mailbox.Asked{Question: c.text, Answer: c.answer, Evidence: c.evidence, Kind: c.words.kind, Gold: []string{c.doc.MessageID}, Now: a.queryDate(c)}
+	q := mailbox.Asked{Question: c.text, Answer: c.answer, Evidence: c.evidence, Kind: c.words.kind, Gold: append([]string{c.doc.MessageID}, c.also...), Now: a.queryDate(c)}
 	return len(a.box.Rivals(q)) == 0
 }
 
@@ -196,7 +220,7 @@ func (a *asker) queryDate(c *candidate) time.Time {
 func (a *asker) record(c *candidate) question.Question {
 	q := question.Question{
 		Question: c.text, Answer: c.answer, Aliases: aliases(c), Answerable: true,
-		MessageIDs: []string{c.doc.MessageID}, Evidence: c.evidence,
+		MessageIDs: []string{c.doc.MessageID}, AlsoIn: c.also, Evidence: c.evidence,
 		Spans:        []question.Span{{MessageID: c.doc.MessageID, Start: c.sentence.Start, End: c.sentence.End}},
 		HowRealistic: realism.Score(c.text, c.doc.Subject, c.doc.Body), InboxAddress: a.owner, QueryDate: a.queryDate(c).Format(time.DateOnly),
 		Kind: string(c.words.kind), Hops: 1, Env: "email", Generator: "extractive",

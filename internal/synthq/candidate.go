@@ -22,6 +22,8 @@ type candidate struct {
 	sentence extract.Range // of the evidence in the body
 	evidence string        // white space folded
 	context  int           // how much had to be added to name the matter: 0, 1 or 2
+	ways     []way         // of asking; none: words says how
+	also     []string      // other mails that say the same
 }
 
 // mailLimits are the recipe's: longer mails and mails to crowds are passed over.
@@ -131,6 +133,9 @@ func names(q string) int {
 // word writes the question: with what names its matter, in a phrasing that the
 // stream chooses. It is false where the matter cannot be named.
 func (c *candidate) word(rnd *rand.Rand) bool {
+	if len(c.ways) > 0 {
+		return c.wordWhole(rnd)
+	}
 	direct := c.words.direct()
 	matter := mailbox.Matter(direct)
 	c.context = 0

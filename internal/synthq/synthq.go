@@ -46,6 +46,7 @@ type Config struct {
 	Limit        int      // most questions in all, 0: no limit
 	PerMail      int      // most questions of a mail
 	Kinds        []string // kinds of fact wanted; none: all
+	Shapes       []string // places that the extractive generator reads; none: statements
 	Shard        seed.Shard
 	Writer       *Writer  // asks a model; nil: the extractive generator
 	Forms        []string // forms of question wanted of the model; none: all
@@ -71,6 +72,9 @@ func (c *Config) Check() error {
 	if err := checkForms(c.Forms); err != nil {
 		return err
 	}
+	if err := checkShapes(c.Shapes); err != nil {
+		return err
+	}
 	for _, k := range c.Kinds {
 		if !slices.Contains(Kinds(), k) {
 			return fmt.Errorf("kind %q: want one of %s", k, strings.Join(Kinds(), ", "))
@@ -81,7 +85,7 @@ func (c *Config) Check() error {
 
 // Kinds lists the kinds of fact that questions ask for.
 func Kinds() []string {
-	return []string{"address", "amount", "code", "date", "deadline", "decision", "duration", "email", "flight", "link", "org", "percentage", "person", "phone", "place", "quantity", "reason", "room", "time"}
+	return []string{"address", "amount", "code", "date", "deadline", "decision", "duration", "email", "flight", "link", "org", "percentage", "person", "phone", "place", "quantity", "reason", "room", "time", "title"}
 }
 
 // Stats counts what Run did.

@@ -24,7 +24,7 @@ func (a *asker) unanswerable(batches [][]candidate, n int) []question.Question {
 	var pool []candidate
 	for _, b := range batches {
 		for _, c := range b {
-			if c.context == 0 {
+			if c.context == 0 && len(c.ways) == 0 {
 				pool = append(pool, c)
 			}
 		}
