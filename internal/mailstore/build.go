@@ -366,7 +366,8 @@ func (b *Builder) commit(ctx context.Context) error {
 	}
 	b.tx = nil
 	if b.old == nil {
-		if _, err := b.db.ExecContext(ctx, `ANALYZE`); err != nil {
+		// With samples SQLite would plan a query anew for every value that is bound.
+		if _, err := b.db.ExecContext(ctx, `ANALYZE; DROP TABLE IF EXISTS sqlite_stat4`); err != nil {
 			return err
 		}
 	}

@@ -1,11 +1,15 @@
 package mailstore
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"sync"
 )
 
 // The search reads the full-text index as FTS5 has written it, page by page,
@@ -102,6 +106,16 @@ type varints struct {
 }
 
 func (v *varints) next() int64 {
+	if len(v.b) > 0 && v.b[0] < 0x80 {
+		x := v.b[0]
+		v.b = v.b[1:]
+		return int64(x)
+	}
+	return v.long()
+}
+
+// long reads a number of more than one byte.
+func (v *varints) long() int64 {
 	var x uint64
 	for i, c := range v.b {
 		if i == 8 { // the ninth byte counts whole
@@ -120,22 +134,45 @@ func (v *varints) next() int64 {
 
 // A postings is the mails that have a token, ascending, and where in them.
 type postings struct {
-	rows []int64
-	ends []int // of each mail's places in raw
-	raw  []byte
+	rows  []int64
+	spans []extent // of each mail's places in raw
+	raw   []byte   // doclists as the index has them
 }
 
+type extent struct{ start, end int32 }
+
 // places are where mail i has the token, as FTS5 packs them.
-func (p *postings) places(i int) []byte {
-	if i == 0 {
-		return p.raw[:p.ends[0]]
+func (p *postings) places(i int) []byte { return p.raw[p.spans[i].start:p.spans[i].end] }
+
+// add notes a mail whose places end raw.
+func (p *postings) add(row int64, start int) {
+	p.rows = append(p.rows, row)
+	p.spans = append(p.spans, extent{int32(start), int32(len(p.raw))})
+}
+
+// A desk is the postings that one search reads. Their memory serves the next
+// search: a common word's would keep the collector busy.
+type desk struct{ lent []*postings }
+
+var idlePostings = sync.Pool{New: func() any { return &postings{} }}
+
+func (d *desk) take() *postings {
+	p := idlePostings.Get().(*postings) //nolint:errcheck,forcetypeassert // the pool holds nothing else
+	p.rows, p.spans, p.raw = p.rows[:0], p.spans[:0], p.raw[:0]
+	d.lent = append(d.lent, p)
+	return p
+}
+
+func (d *desk) clear() {
+	for _, p := range d.lent {
+		idlePostings.Put(p)
 	}
-	return p.raw[p.ends[i-1]:p.ends[i]]
+	d.lent = nil
 }
 
 // postings reads what the index has of a token.
-func (s *Store) postings(ctx context.Context, x *ftsIndex, token string) (*postings, error) {
-	p := &postings{}
+func (s *Store) postings(ctx context.Context, x *ftsIndex, token string, d *desk) (*postings, error) {
+	p := d.take()
 	for _, seg := range x.segments {
 		if err := s.readSegment(ctx, x, seg, token, p); err != nil {
 			return nil, fmt.Errorf("read %s of %s: %w", x.table, s.path, err)
@@ -153,88 +190,99 @@ func (p *postings) sort() {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return int(p.rows[a] - p.rows[b]) })
-	sorted := &postings{}
-	for _, i := range order {
-		sorted.rows = append(sorted.rows, p.rows[i])
-		sorted.raw = append(sorted.raw, p.places(i)...)
-		sorted.ends = append(sorted.ends, len(sorted.raw))
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(p.rows[a], p.rows[b]) })
+	rows, spans := slices.Clone(p.rows), slices.Clone(p.spans)
+	for to, from := range order {
+		p.rows[to], p.spans[to] = rows[from], spans[from]
 	}
-	*p = *sorted
 }
 
 func (s *Store) readSegment(ctx context.Context, x *ftsIndex, seg segment, token string, to *postings) error {
+	stmt, err := s.prepare(ctx, `SELECT block FROM `+x.table+`_data
+		WHERE id BETWEEN ?1 + coalesce((SELECT pgno >> 1 FROM `+x.table+`_idx WHERE segid = ?2 AND term <= ?3 ORDER BY term DESC LIMIT 1), 0) AND ?4 ORDER BY id`)
+	if err != nil {
+		return err
+	}
 	key := append([]byte{'0'}, token...) // '0' is the index of whole tokens
-	start, err := s.rowsOf(ctx, `SELECT pgno >> 1 FROM `+x.table+`_idx WHERE segid = ? AND term <= ? ORDER BY term DESC LIMIT 1`, seg.id, key)
+	base := seg.id << pageBits
+	rows, err := stmt.QueryContext(ctx, base, seg.id, key, base+seg.last) //nolint:sqlclosecheck // each closes them
 	if err != nil {
 		return err
 	}
-	page := seg.first
-	if len(start) > 0 {
-		page = max(page, start[0])
-	}
-	stmt, err := s.prepare(ctx, `SELECT block FROM `+x.table+`_data WHERE id BETWEEN ? AND ? ORDER BY id`)
-	if err != nil {
-		return err
-	}
-	rows, err := stmt.QueryContext(ctx, seg.id<<pageBits+page, seg.id<<pageBits+seg.last) //nolint:sqlclosecheck // each closes them
-	if err != nil {
-		return err
-	}
-	r := reader{key: key, to: to}
+	r := reader{key: key, doc: to.raw, start: len(to.raw)}
+	var block sql.RawBytes
 	err = each(rows, func() error {
-		var block []byte
 		if err := rows.Scan(&block); err != nil {
 			return err
 		}
 		return r.page(block)
 	})
-	if errors.Is(err, errEnough) {
-		return nil
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
 	}
-	return err
+	return r.decode(to)
 }
 
 // A reader finds the doclist of one term in the pages of a segment.
 type reader struct {
 	key   []byte
-	to    *postings
 	found bool
-	left  int // bytes of the last mail's places that are on the next page
-	row   int64
+	doc   []byte // the doclist, from start on, as it stands on its pages
+	start int
+	whole []int // where in doc a row number stands that counts from 0
 }
 
 // page reads a page: two bytes that tell where its first row number stands, two
 // that tell where its footer begins, data, and the footer, which tells where its
 // terms begin. It returns errEnough where the doclist ends.
 func (r *reader) page(block []byte) error {
-	if len(block) < 4 {
+	if len(block) < pageHead {
 		return errLayout
 	}
 	firstRow, end := int(binary.BigEndian.Uint16(block)), int(binary.BigEndian.Uint16(block[2:]))
-	if end < 4 || end > len(block) {
+	if end < pageHead || end > len(block) {
 		return errLayout
 	}
-	starts, err := termStarts(block[end:], end)
+	if !r.found {
+		starts, err := termStarts(block[end:], end)
+		if err != nil {
+			return err
+		}
+		return r.seek(block[:end], starts)
+	}
+	first, err := firstTerm(block[end:], end)
 	if err != nil {
 		return err
 	}
-	first := end
-	if len(starts) > 0 {
-		first = starts[0]
+	if firstRow > 0 && firstRow < first { // it goes on from the page before
+		r.whole = append(r.whole, len(r.doc)+firstRow-pageHead)
 	}
-	if r.found { // it goes on from the page before
-		return r.until(r.doclist(block[:first], 4, firstRow), first < end)
-	}
-	return r.seek(block[:end], starts)
+	return r.take(block[pageHead:first], first < end)
 }
 
-// until ends the reading if another term follows.
-func (r *reader) until(err error, ended bool) error {
-	if err == nil && ended {
+// pageHead is the bytes before a page's data.
+const pageHead = 4
+
+// take keeps a part of the doclist, which ends there if another term follows.
+func (r *reader) take(part []byte, ended bool) error {
+	r.doc = append(r.doc, part...)
+	if ended {
 		return errEnough
 	}
-	return err
+	return nil
+}
+
+// firstTerm is where the first term of a page begins, its end without any.
+func firstTerm(footer []byte, end int) (int, error) {
+	if len(footer) == 0 {
+		return end, nil
+	}
+	v := varints{b: footer}
+	at := v.next()
+	if v.bad || at < pageHead || at > int64(end) {
+		return 0, errLayout
+	}
+	return int(at), nil
 }
 
 // termStarts reads the footer.
@@ -243,7 +291,7 @@ func termStarts(footer []byte, end int) (starts []int, err error) {
 	at := 0
 	for len(v.b) > 0 {
 		step := v.next()
-		if at += int(step); v.bad || step < 1 || at < 4 || at > end {
+		if at += int(step); v.bad || step < 1 || at < pageHead || at > end {
 			return nil, errLayout
 		}
 		starts = append(starts, at)
@@ -274,43 +322,48 @@ func (r *reader) seek(data []byte, starts []int) error {
 			return errEnough
 		case c == 0:
 			r.found = true
-			begin := next - len(v.b) + int(size)
-			return r.until(r.doclist(data[:next], begin, begin), next < len(data))
+			r.whole = append(r.whole, len(r.doc))
+			return r.take(v.b[size:], next < len(data))
 		}
 	}
 	return nil // it may begin on the next page
 }
 
-// doclist reads rows and places from data[at:]. The row number at firstRow is
-// written whole, others as the distance from the one before.
-func (r *reader) doclist(data []byte, at, firstRow int) error {
-	if r.left > 0 {
-		n := min(r.left, len(data)-at)
-		r.to.raw = append(r.to.raw, data[at:at+n]...)
-		r.left -= n
-		at += n
-		if r.left > 0 {
-			return nil
-		}
-		r.to.ends[len(r.to.ends)-1] = len(r.to.raw)
+// decode reads the rows and places of the doclist: a row number, which counts
+// from the one before where it is not whole, the size of its places, doubled,
+// and these.
+func (r *reader) decode(to *postings) error {
+	to.raw = r.doc
+	if len(r.doc) > math.MaxInt32 {
+		return errLayout
 	}
-	for at < len(data) {
-		v := varints{b: data[at:]}
-		if delta := v.next(); at == firstRow {
-			r.row = delta
-		} else {
-			r.row += delta
+	var row int64
+	for at := r.start; at < len(r.doc); {
+		if len(r.whole) > 0 && at >= r.whole[0] {
+			if at > r.whole[0] {
+				return errLayout
+			}
+			row, r.whole = 0, r.whole[1:]
 		}
-		size := v.next()
-		if v.bad || size < 0 || size&1 != 0 { // an odd size marks a row that was deleted
+		delta, size := int64(0), int64(0)
+		if at+1 < len(r.doc) && r.doc[at]|r.doc[at+1] < 0x80 {
+			delta, size = int64(r.doc[at]), int64(r.doc[at+1])
+			at += 2
+		} else {
+			v := varints{b: r.doc[at:]}
+			if delta, size = v.next(), v.next(); v.bad {
+				return errLayout
+			}
+			at = len(r.doc) - len(v.b)
+		}
+		if size < 0 || size&1 != 0 || size>>1 > int64(len(r.doc)-at) { // an odd size marks a row that was deleted
 			return errLayout
 		}
-		n := min(int(size>>1), len(v.b))
-		r.to.rows = append(r.to.rows, r.row)
-		r.to.raw = append(r.to.raw, v.b[:n]...)
-		r.to.ends = append(r.to.ends, len(r.to.raw))
-		r.left = int(size>>1) - n
-		at = len(data) - len(v.b) + n
+		row += delta
+		end := at + int(size>>1)
+		to.rows = append(to.rows, row)
+		to.spans = append(to.spans, extent{int32(at), int32(end)})
+		at = end
 	}
 	return nil
 }

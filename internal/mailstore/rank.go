@@ -30,7 +30,7 @@ func (s *Store) phrases(keywords []string) (list []phrase, ok bool) {
 		}
 		var p phrase
 		for _, t := range tokens(k) {
-			p = append(p, strings.ToLower(k[t.start:t.end]))
+			p = append(p, strings.ToLower(k[t:t.end(k)]))
 		}
 		list = append(list, p)
 	}
@@ -45,7 +45,7 @@ func (s *Store) answer(ctx context.Context, b *box, q search, list []phrase, mos
 		return nil, 0, nil, err
 	}
 	for _, p := range list {
-		has, err := s.phrasePostings(ctx, x, p)
+		has, err := s.phrasePostings(ctx, x, p, q.desk)
 		if err != nil {
 			return nil, 0, nil, err
 		}
@@ -63,10 +63,10 @@ func (s *Store) answer(ctx context.Context, b *box, q search, list []phrase, mos
 }
 
 // phrasePostings is where a phrase begins.
-func (s *Store) phrasePostings(ctx context.Context, x *ftsIndex, p phrase) (*postings, error) {
+func (s *Store) phrasePostings(ctx context.Context, x *ftsIndex, p phrase, d *desk) (*postings, error) {
 	lists := make([]*postings, 0, len(p))
 	for _, token := range p {
-		has, err := s.postings(ctx, x, token)
+		has, err := s.postings(ctx, x, token, d)
 		if err != nil {
 			return nil, err
 		}
@@ -75,17 +75,16 @@ func (s *Store) phrasePostings(ctx context.Context, x *ftsIndex, p phrase) (*pos
 	if len(lists) == 1 {
 		return lists[0], nil
 	}
-	return inSequence(lists), nil
+	return inSequence(lists, d.take()), nil
 }
 
-// inSequence keeps the places where tokens stand one behind the other.
-func inSequence(lists []*postings) *postings {
-	out := &postings{}
+// inSequence keeps in out the places where tokens stand one behind the other.
+func inSequence(lists []*postings, out *postings) *postings {
 	at := make([]int, len(lists))
 	var starts, next []place
 	for _, row := range common(lists) {
 		for i, l := range lists {
-			n, _ := slices.BinarySearch(l.rows[at[i]:], row)
+			n, _ := gallop(l.rows[at[i]:], row)
 			at[i] += n
 		}
 		starts = unpack(starts[:0], lists[0].places(at[0]))
@@ -94,9 +93,9 @@ func inSequence(lists []*postings) *postings {
 			starts = followed(starts, next, i)
 		}
 		if len(starts) > 0 {
-			out.rows = append(out.rows, row)
+			begin := len(out.raw)
 			out.raw = pack(out.raw, starts)
-			out.ends = append(out.ends, len(out.raw))
+			out.add(row, begin)
 		}
 	}
 	return out
@@ -125,21 +124,27 @@ func common(lists []*postings) []int64 {
 		if l == shortest {
 			continue
 		}
-		kept, rest := out[:0], l.rows
+		kept, at := out[:0], 0
 		for _, row := range out {
-			n := 0
-			for step := 1; n < len(rest) && rest[n] < row; step *= 2 { // gallop: lists differ much in length
-				n += step
-			}
-			from := max(0, n/2-1)
-			i, ok := slices.BinarySearch(rest[from:min(n+1, len(rest))], row)
-			if rest = rest[from+i:]; ok {
+			n, ok := gallop(l.rows[at:], row)
+			if at += n; ok {
 				kept = append(kept, row)
 			}
 		}
 		out = kept
 	}
 	return out
+}
+
+// gallop is slices.BinarySearch for a row that stands near the front.
+func gallop(rows []int64, row int64) (int, bool) {
+	n := 0
+	for step := 1; n < len(rows) && rows[n] < row; step *= 2 {
+		n += step
+	}
+	from := max(0, n/2-1)
+	i, ok := slices.BinarySearch(rows[from:min(n+1, len(rows))], row)
+	return from + i, ok
 }
 
 // newest are the first most of rows in the span, newest first, and their total.

@@ -93,7 +93,7 @@ func compareWithFTS5(t *testing.T, path string, words func() []string, rnd *rand
 	hits := 0
 	for range n {
 		b := &s.boxes[rnd.IntN(len(s.boxes))]
-		q := search{keywords: wanted(words()), Query: Query{Mode: []Mode{Any, All}[rnd.IntN(2)], Marks: [2]string{"[", "]"}}}
+		q := search{keywords: wanted(words()), desk: &desk{}, Query: Query{Mode: []Mode{Any, All}[rnd.IntN(2)], Marks: [2]string{"[", "]"}}}
 		list, plain := s.phrases(q.keywords)
 		if !plain || len(list) == 0 {
 			continue
@@ -122,6 +122,7 @@ func compareWithFTS5(t *testing.T, path string, words func() []string, rnd *rand
 			hits++
 			compareSnippets(t, s, b, q, row, list, places)
 		}
+		q.desk.clear()
 	}
 	if hits < n {
 		t.Errorf("%d hits of %d queries: the test has lost its purpose", hits, n)
@@ -200,15 +201,50 @@ func FuzzPages(f *testing.F) {
 	f.Add([]byte{0, 8, 0, 10, 2, '0', 'a', 5, 4, 2, 4, 0}, "a")
 	f.Add([]byte{0, 0, 0, 4}, "")
 	f.Fuzz(func(_ *testing.T, block []byte, token string) {
-		r := reader{key: append([]byte{'0'}, token...), to: &postings{}}
+		r, to := reader{key: append([]byte{'0'}, token...)}, &postings{}
 		for range 2 {
 			if r.page(block) != nil {
 				break
 			}
 		}
-		for i := range r.to.rows {
-			frequency(r.to.places(i))
-			unpack(nil, r.to.places(i))
+		if r.decode(to) != nil {
+			return
+		}
+		for i := range to.rows {
+			frequency(to.places(i))
+			unpack(nil, to.places(i))
 		}
 	})
+}
+
+// TestTokens holds the tokens, found by blocks of bytes, against a look at each
+// byte.
+func TestTokens(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		text := make([]byte, rnd.IntN(200))
+		for i := range text {
+			if text[i] = byte(1 + rnd.IntN(127)); rnd.IntN(3) > 0 {
+				text[i] = "az09AZ@[`{/: "[rnd.IntN(13)]
+			}
+		}
+		var want []token
+		for i, c := range text {
+			if alnum[c] && (i == 0 || !alnum[text[i-1]]) {
+				want = append(want, token(i))
+			}
+		}
+		if d := cmp.Diff(want, tokens(string(text))); d != "" {
+			t.Fatalf("%q (-each byte +ours):\n%s", text, d)
+		}
+		if !isASCII(string(text)) {
+			t.Fatalf("%q is not taken for ASCII", text)
+		}
+		if len(text) > 0 {
+			text[rnd.IntN(len(text))] = []byte{0, 0x80, 0xff}[rnd.IntN(3)]
+			if isASCII(string(text)) {
+				t.Fatalf("%q is taken for ASCII", text)
+			}
+		}
+	}
 }

@@ -78,6 +78,10 @@ func (s *Store) Search(ctx context.Context, q Query) (Hits, error) {
 	if len(keywords) == 0 {
 		return Hits{}, ErrNoKeywords
 	}
+	if err := ctx.Err(); err != nil {
+		return Hits{}, err
+	}
+	ctx = context.WithoutCancel(ctx) // to watch for it takes the driver longer than most of the queries last
 	span, err := s.span(ctx, b, q.After, q.Before)
 	if err != nil {
 		return Hits{}, err
@@ -86,7 +90,9 @@ func (s *Store) Search(ctx context.Context, q Query) (Hits, error) {
 	if err != nil {
 		return Hits{}, err
 	}
-	hits, err := s.find(ctx, b, search{keywords, match(keywords, q.Mode), span, keep, q})
+	var d desk
+	defer d.clear()
+	hits, err := s.find(ctx, b, search{keywords, match(keywords, q.Mode), span, keep, &d, q})
 	if err != nil {
 		return Hits{}, fmt.Errorf("search %s in %s: %w", b.Owner, s.path, err)
 	}
@@ -100,6 +106,7 @@ type search struct {
 	expr     string
 	span
 	keep func(row int64) bool
+	desk *desk
 	Query
 }
 
@@ -200,14 +207,8 @@ func (s *Store) find(ctx context.Context, b *box, q search) (h Hits, err error) 
 	if h.Total > TotalCap {
 		h.Total, h.More = TotalCap, true
 	}
-	for _, row := range found {
-		hit, err := s.show(ctx, b, q, row, list, places)
-		if err != nil {
-			return Hits{}, err
-		}
-		h.Hits = append(h.Hits, hit)
-	}
-	return h, nil
+	h.Hits, err = s.show(ctx, b, q, found, list, places)
+	return h, err
 }
 
 // ask finds through SQL the rows of the hits in order, and their total.
@@ -314,33 +315,72 @@ func (s *Store) date(ctx context.Context, row int64) (date int64, err error) {
 // errEnough ends the reading of rows early.
 var errEnough = errors.New("enough")
 
-// show is what is told of a hit. places are those of the phrases in list, none
-// if SQL found the hit.
-func (s *Store) show(ctx context.Context, b *box, q search, row int64, list []phrase, places []*postings) (Hit, error) {
-	stmt, err := s.prepare(ctx, `SELECT message_id, date, micros, sender, subject, body FROM mails WHERE row = ?`)
+// show is what is told of the hits. places are those of the phrases in list,
+// none if SQL found the hits.
+func (s *Store) show(ctx context.Context, b *box, q search, found []int64, list []phrase, places []*postings) ([]Hit, error) {
+	hits := make([]Hit, len(found))
+	bodies := make([]string, len(found))
+	if err := s.heads(ctx, found, hits, bodies); err != nil {
+		return nil, err
+	}
+	for i := range hits {
+		h := &hits[i]
+		if places != nil && isASCII(bodies[i]) {
+			h.Snippet = snippet(bodies[i], instances(h.Row, list, places), q.Marks)
+		} else if text, err := s.snippet(ctx, b, q, h.Row); err != nil {
+			return nil, err
+		} else {
+			h.Snippet = text
+		}
+		h.Subject = strings.Join(strings.Fields(h.Subject), " ")
+		h.Snippet = strings.Join(strings.Fields(h.Snippet), " ")
+	}
+	return hits, nil
+}
+
+// headsAtOnce is how many mails one query reads; a round costs as much as two
+// mails.
+const headsAtOnce = DefaultMax
+
+// heads reads the columns that hits show.
+func (s *Store) heads(ctx context.Context, found []int64, hits []Hit, bodies []string) error {
+	stmt, err := s.prepare(ctx, `SELECT row, message_id, date, micros, sender, subject, body FROM mails WHERE row IN (?`+strings.Repeat(",?", headsAtOnce-1)+`)`)
 	if err != nil {
-		return Hit{}, err
+		return err
 	}
-	var (
-		h       = Hit{Row: row}
-		seconds sql.NullInt64
-		micros  int64
-		body    string
-	)
-	if err := stmt.QueryRowContext(ctx, row).Scan(&h.MessageID, &seconds, &micros, &h.From, &h.Subject, &body); err != nil {
-		return Hit{}, err
+	for from := 0; from < len(found); from += headsAtOnce {
+		part := found[from:min(from+headsAtOnce, len(found))]
+		args := make([]any, headsAtOnce) // NULL is the row of no mail
+		for i, row := range part {
+			args[i] = row
+		}
+		rows, err := stmt.QueryContext(ctx, args...) //nolint:sqlclosecheck // each closes them
+		if err != nil {
+			return err
+		}
+		err = each(rows, func() error {
+			h, body, err := scanHit(rows.Scan)
+			at := slices.Index(part, h.Row)
+			if err == nil && at >= 0 {
+				hits[from+at], bodies[from+at] = h, body
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+func scanHit(scan func(...any) error) (h Hit, body string, err error) {
+	var seconds sql.NullInt64
+	var micros int64
+	err = scan(&h.Row, &h.MessageID, &seconds, &micros, &h.From, &h.Subject, &body)
 	if seconds.Valid {
 		h.Date = time.Unix(seconds.Int64, micros*1000).UTC()
 	}
-	if places != nil && isASCII(body) {
-		h.Snippet = snippet(body, instances(row, list, places), q.Marks)
-	} else if h.Snippet, err = s.snippet(ctx, b, q, row); err != nil {
-		return Hit{}, err
-	}
-	h.Subject = strings.Join(strings.Fields(h.Subject), " ")
-	h.Snippet = strings.Join(strings.Fields(h.Snippet), " ")
-	return h, nil
+	return h, body, err
 }
 
 // bodyColumn is that of the full-text tables.
