@@ -85,6 +85,19 @@ func (s *spool) flush() (err error) {
 	return nil
 }
 
+// done ends the adding. What one mailbox of a large archive needs is all that is
+// held from here on.
+func (s *spool) done() error {
+	if s.file == nil {
+		return nil
+	}
+	err := s.flush()
+	for _, box := range s.boxes {
+		box.mails.enc, box.sights.enc = nil, nil
+	}
+	return err
+}
+
 func (s *spool) write(st *stream) error {
 	if st.buf.Len() == 0 {
 		return nil
@@ -92,7 +105,7 @@ func (s *spool) write(st *stream) error {
 	n, err := s.file.WriteAt(st.buf.Bytes(), s.size)
 	st.parts = append(st.parts, extent{s.size, int64(n)})
 	s.size += int64(n)
-	st.buf.Reset()
+	st.buf = bytes.Buffer{} // with its memory: most mail comes mailbox by mailbox
 	return err
 }
 

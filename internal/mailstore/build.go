@@ -91,7 +91,9 @@ type Builder struct {
 	stmts     map[string]*sql.Stmt
 
 	lastAddress int64 // highest address_id
+	opened      int   // full-text tables that the connection has written
 	changed     bool  // something was written
+	forgot      bool  // addresses lacks some of the table
 }
 
 // Create begins a database that appears at path on Commit.
@@ -133,11 +135,16 @@ func (b *Builder) open(ctx context.Context, fill func(f *os.File) error) error {
 	if err := errors.Join(f.Chmod(0o644), fill(f)); err != nil {
 		return err
 	}
+	return b.connect(ctx)
+}
+
+// connect opens the database of the temporary file, and a transaction in it.
+func (b *Builder) connect(ctx context.Context) (err error) {
 	if b.db, err = sql.Open("sqlite", dataSource(b.tmp, "_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=locking_mode(exclusive)")); err != nil {
 		return err
 	}
 	b.db.SetMaxOpenConns(1)
-	b.tx, err = b.db.BeginTx(ctx, nil)
+	b.tx, err = b.db.BeginTx(context.WithoutCancel(ctx), nil) // it outlives the call that begins it
 	return err
 }
 
@@ -174,7 +181,27 @@ func (b *Builder) add(ctx context.Context, box Mailbox, emails []*mail.Email) er
 	if _, err := b.tx.ExecContext(ctx, createFTS(id, b.stem)); err != nil {
 		return err
 	}
-	return errors.Join(b.indexText(ctx, id, first), b.optimize(ctx, id))
+	if err := errors.Join(b.indexText(ctx, id, first), b.optimize(ctx, id)); err != nil {
+		return err
+	}
+	if b.opened++; b.opened < maxOpened {
+		return nil
+	}
+	return b.reconnect(ctx)
+}
+
+// maxOpened is how many full-text tables a connection writes: it keeps some
+// hundred kilobytes of statements for each.
+const maxOpened = 16
+
+// reconnect gives the memory of the connection back.
+func (b *Builder) reconnect(ctx context.Context) error {
+	if err := errors.Join(b.tx.Commit(), b.db.Close()); err != nil {
+		return err
+	}
+	b.tx, b.opened = nil, 0
+	clear(b.stmts)
+	return b.connect(ctx)
 }
 
 func byDate(a, b *mail.Email) int {
@@ -302,11 +329,18 @@ func (b *Builder) insertParty(ctx context.Context, kind, address string) error {
 	return b.exec(ctx, `INSERT OR IGNORE INTO parties VALUES (?,?,?)`, b.rows, kind, id)
 }
 
+// maxAddresses is how many ids of addresses are kept in memory.
+const maxAddresses = 50_000
+
 func (b *Builder) addressID(ctx context.Context, address string) (id int64, err error) {
 	if id, ok := b.addresses[address]; ok {
 		return id, nil
 	}
-	if b.old != nil { // it may stand there already
+	if len(b.addresses) >= maxAddresses {
+		clear(b.addresses)
+		b.forgot = true
+	}
+	if b.old != nil || b.forgot { // it may stand there already
 		err := b.tx.QueryRowContext(ctx, `SELECT address_id FROM addresses WHERE address = ?`, address).Scan(&id)
 		if err == nil {
 			b.addresses[address] = id

@@ -507,3 +507,37 @@ func TestConcurrentSearch(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestBuilderOutlivesContexts adds more mailboxes than one connection writes,
+// each under a context that ends with the call.
+func TestBuilderOutlivesContexts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "inbox.db")
+	b, err := mailstore.Create(t.Context(), path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	const boxes = 40
+	for i := range boxes {
+		ctx, cancel := context.WithCancel(t.Context())
+		e := &mail.Email{MessageID: fmt.Sprintf("%d@x", i), Date: time.Date(2001, 2, 3, 4, 5, i, 0, time.UTC), From: fmt.Sprintf("writer%d@x", i%7), Subject: "harvest", Body: fmt.Sprintf("field number%d", i)}
+		if err := b.Add(ctx, mailstore.Mailbox{Owner: fmt.Sprintf("owner%d@x", i)}, []*mail.Email{e}); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	}
+	if err := b.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := mailstore.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for i := range boxes {
+		found, err := s.Search(t.Context(), mailstore.Query{Owner: fmt.Sprintf("owner%d@x", i), Keywords: []string{fmt.Sprintf("number%d", i)}, From: fmt.Sprintf("writer%d", i%7)})
+		if err != nil || len(found.Hits) != 1 {
+			t.Errorf("mailbox %d: %d hits, error %v; want its mail", i, len(found.Hits), err)
+		}
+	}
+}
