@@ -1,10 +1,11 @@
 // Command whole measures the way from an archive of mail to records and a
 // database, as whole processes in turns: ours, a Python script that does a part
-// of it in two processes, and, of the mail unpacked beforehand, two indexers that
+// of it in two processes, a Go program of a common mail library, and, of the mail unpacked beforehand, two indexers that
 // only index.
 //
 //	go build -o bin ./cmd/ingest
-//	go run ./bench/ingest/whole --mail MAIL.tar.gz --python python3 --notmuch --mu
+//	(cd bench/ingest/whole/gopeer && go build -o ../../../../bin/gopeer .)
+//	go run ./bench/ingest/whole --mail MAIL.tar.gz --gopeer bin/gopeer --python python3 --notmuch --mu
 //
 // The Python needs pyarrow; notmuch and mu (maildir-utils) are programs of
 // Debian.
@@ -50,16 +51,17 @@ func main() {
 	defer stop()
 	mail, program := flag.String("mail", "", "tar.gz of a tree of mail"), flag.String("ingest", "bin/ingest", "program to measure")
 	python := flag.String("python", "", "Python with pyarrow to compare with")
+	peer := flag.String("gopeer", "", "the program of gopeer/ to compare with")
 	notmuch, mu := flag.Bool("notmuch", false, "compare with notmuch"), flag.Bool("mu", false, "compare with mu")
 	rounds := flag.Int("rounds", 3, "rounds of each; notmuch and mu run once")
 	flag.Parse()
-	if err := run(ctx, *mail, *program, *python, *notmuch, *mu, *rounds); err != nil {
+	if err := run(ctx, *mail, *program, *python, *peer, *notmuch, *mu, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "whole: error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, mail, program, python string, notmuch, mu bool, rounds int) error {
+func run(ctx context.Context, mail, program, python, peer string, notmuch, mu bool, rounds int) error {
 	dir, err := os.MkdirTemp("", "bench-whole")
 	if err != nil {
 		return err
@@ -74,6 +76,11 @@ func run(ctx context.Context, mail, program, python string, notmuch, mu bool, ro
 		database := filepath.Join(dir, "b.db")
 		fresh := func() error { return os.RemoveAll(database) }
 		jobs = append(jobs, &job{name: "Python, 2 processes", prepare: fresh, argv: []string{python, script, mail, database, filepath.Join(dir, "b.parquet")}})
+	}
+	if peer != "" {
+		database := filepath.Join(dir, "c.db")
+		fresh := func() error { return os.RemoveAll(database) }
+		jobs = append(jobs, &job{name: "Go with enmime", prepare: fresh, argv: []string{peer, mail, database, filepath.Join(dir, "c.parquet")}})
 	}
 	for range rounds {
 		for _, j := range jobs {
