@@ -5,7 +5,8 @@
 //
 // search asks one inbox, multiplied to --mails, the same questions through
 // mailstore and through the SQL of the reference, in turns, then of each alone
-// by many readers.
+// by many readers. With --notmuch /usr/bin/python3 (Debian's notmuch and
+// python3-notmuch2) notmuch is asked for all words as well.
 package main
 
 import (

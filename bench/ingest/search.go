@@ -34,6 +34,7 @@ type asker func(ctx context.Context, q *query) ([]string, error)
 func runSearch(ctx context.Context, f *flag.FlagSet, args []string) error {
 	path, questions := f.String("mail", "", "mail to multiply"), f.String("questions", "", "questions whose words are asked for")
 	mails, n := f.Int("mails", 50_000, "mails of the inbox"), f.Int("queries", 1000, "queries")
+	notmuch := f.String("notmuch", "", "Python with notmuch2, to ask notmuch as well")
 	readers := f.Int("readers", 16, "readers at once")
 	keep := f.String("dir", "", "folder for the databases, which are used again; a temporary one without")
 	_ = f.Parse(args)
@@ -60,6 +61,14 @@ func runSearch(ctx context.Context, f *flag.FlagSet, args []string) error {
 	}
 	defer store.Close()
 	defer ref.db.Close()
+	if *notmuch != "" {
+		took, found, err := askNotmuch(ctx, *notmuch, dir, inbox, queries)
+		if err != nil {
+			return err
+		}
+		slices.Sort(took)
+		defer fmt.Printf("%-16s %9.1f %9.2f %9.2f   (a Python that asks libnotmuch; no snippets)\n", "notmuch, all", float64(found)/float64(len(queries)), at(took, .5), at(took, .99))
+	}
 	sample, inbox = nil, nil //nolint:ineffassign,wastedassign // nobody is to walk or free them while the clock runs
 	debug.FreeOSMemory()
 	ctx = context.WithoutCancel(ctx) // watching for it would take the driver as long as a query
