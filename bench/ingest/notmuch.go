@@ -27,7 +27,7 @@ func askNotmuch(ctx context.Context, python, dir string, inbox []*mail.Email, qu
 			return nil, 0, err
 		}
 	}
-	cmd := exec.CommandContext(ctx, python, "-c", notmuchScript, config)
+	cmd := exec.CommandContext(ctx, python, "-c", notmuchScript, config) //nolint:gosec // the user names the program
 	var in strings.Builder
 	for _, q := range queries {
 		after, before := max(0, q.after.Unix()), max(1, q.before.Unix()-1) // notmuch knows no seconds before 1970
@@ -68,7 +68,7 @@ func indexNotmuch(ctx context.Context, dir, config string, inbox []*mail.Email) 
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "notmuch", "--config", config, "new")
+	cmd := exec.CommandContext(ctx, "notmuch", "--config", config, "new") //nolint:gosec // a path of ours
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return errors.Join(fmt.Errorf("notmuch new: %w: %s", err, out), os.Remove(config))
 	}

@@ -345,7 +345,7 @@ func (r *reader) decode(to *postings) error {
 			}
 			row, r.whole = 0, r.whole[1:]
 		}
-		delta, size := int64(0), int64(0)
+		var delta, size int64
 		if at+1 < len(r.doc) && r.doc[at]|r.doc[at+1] < 0x80 {
 			delta, size = int64(r.doc[at]), int64(r.doc[at+1])
 			at += 2

@@ -122,7 +122,7 @@ func indexers(mail, dir string, notmuch, mu bool) (jobs []*job, err error) {
 	}
 	if mu {
 		home := filepath.Join(dir, "mu")
-		start := func() error { return exec.Command("mu", "init", "--muhome", home, "--maildir", root).Run() }
+		start := func() error { return exec.Command("mu", "init", "--muhome", home, "--maildir", root).Run() } //nolint:gosec // paths of ours
 		jobs = append(jobs, &job{name: "mu index (index only)", prepare: start, argv: []string{"mu", "index", "--muhome", home, "--quiet"}})
 	}
 	return jobs, nil
@@ -134,7 +134,7 @@ func (j *job) run(ctx context.Context) error {
 			return fmt.Errorf("prepare %s: %w", j.name, err)
 		}
 	}
-	cmd := exec.CommandContext(ctx, j.argv[0], j.argv[1:]...)
+	cmd := exec.CommandContext(ctx, j.argv[0], j.argv[1:]...) //nolint:gosec // the user names the programs
 	cmd.Env = append(os.Environ(), j.env...)
 	start := clock.Real().Now()
 	if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 3 {
