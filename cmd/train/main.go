@@ -1,5 +1,5 @@
-// Train makes the next policy from scored rows: by imitation of good attempts or
-// by policy gradients.
+// Train makes the next policy from scored rows: by imitation of good attempts, by
+// policy gradients or by a teacher's opinion.
 package main
 
 import (
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	ufcli "github.com/urfave/cli/v2"
@@ -26,10 +27,13 @@ on with the same command, from OUT.partial.
 examples, after make demo:
   bin/train runs/demo/scored-expert.jsonl.zst --policy models/smollm2 --method sft --out runs/sft
   bin/train runs/demo/scored-01.jsonl.zst --policy runs/demo/policy-00 --method grpo --out runs/grpo
+  bin/train runs/demo/scored-01.jsonl.zst --policy runs/demo/policy-00 --method distill --teacher runs/demo/policy-08 --out runs/taught
   bin/judge runs/demo/rollouts-01.jsonl.zst | bin/train --policy runs/demo/policy-00 --lora-rank 16 --out runs/adapter
 
 --method grpo needs rows that the parent itself sampled: each attempt is compared with the others at
-the same question, and pushed up or down as it did better or worse (REINFORCE, no clipping). Without
+the same question, and pushed up or down as it did better or worse (REINFORCE, no clipping, unless
+told otherwise; docs/training.md has every option with its formula). --method distill asks a teacher,
+not rewards, how good the parent's own words were. Without
 any difference of rewards within a group the child has the parent's weights and says "updated":
 false (status 5 under --require-signal).`
 
@@ -39,17 +43,22 @@ type options struct {
 	threads int
 	rate    string
 	in      ufcli.StringSlice
+	terms   ufcli.StringSlice
+	votes   string
 }
 
 func command() *cli.Command {
-	cfg := train.Config{Optimizer: optim.Default(), NewModel: catalog.NewModel}
+	cfg := train.Config{Optimizer: optim.Default(), NewModel: catalog.NewModel, RL: train.DefaultRL()}
 	var o options
 	return &cli.Command{
 		Name: "train", Usage: "make the next policy from scored rows", ArgsUsage: "[SCORED ...]", Description: description,
-		Flags: append(flags(&cfg), ioFlags(&cfg, &o)...),
+		Flags: slices.Concat(flags(&cfg), rlFlags(&cfg.RL, &o), ioFlags(&cfg, &o)),
 		Run: func(ctx context.Context, env *cli.Env) error {
 			if o.rate != "" {
 				return printRate(env, o.rate)
+			}
+			if err := o.apply(&cfg); err != nil {
+				return err
 			}
 			return run(ctx, env, cfg, o)
 		},
@@ -69,29 +78,6 @@ func ioFlags(c *train.Config, o *options) []ufcli.Flag {
 		&ufcli.DurationFlag{Name: "save-every", Value: 5 * time.Minute, Usage: "keep the state of an unfinished run every `TIME`", Destination: &c.SaveEvery},
 		&ufcli.IntFlag{Name: "save-steps", Usage: "keep it every `N` steps too (0: by time alone)", Destination: &c.SaveSteps},
 		&ufcli.StringFlag{Name: "rate", Usage: "only print the tokens a second at which the policy in `FOLDER` was trained", Destination: &o.rate},
-	}
-}
-
-func flags(c *train.Config) []ufcli.Flag {
-	return []ufcli.Flag{
-		&ufcli.StringFlag{Name: "method", Value: "grpo", Usage: "`NAME` of the method: grpo or sft", Destination: &c.Method},
-		&ufcli.StringFlag{Name: "advantage", Value: "rloo", Usage: "grpo: how a group's rewards become advantages, by `NAME`: rloo, grpo, grpo-sample, drgrpo or maxrl", Destination: &c.Advantage},
-		&ufcli.StringFlag{Name: "filter", Usage: "sft: train on the rows for which `CONDITION` holds, such as 'correct && turns <= 4', or on all", DefaultText: "correct", Destination: &c.Filter},
-		&ufcli.StringFlag{Name: "cut", Value: "mask", Usage: "`WHAT` to do with rows that ran into a token limit: mask or train", Destination: &c.Cut},
-		&ufcli.Float64Flag{Name: "lr", Usage: "learning `RATE`", DefaultText: "sft 2e-4; grpo 2e-5, with adapters 2e-4", Destination: &c.LR, Action: cli.Positive("lr")},
-		&ufcli.StringFlag{Name: "schedule", Usage: "`NAME` of the schedule: constant, or linear (decay to a tenth)", DefaultText: "sft linear, grpo constant", Destination: &c.Schedule},
-		&ufcli.IntFlag{Name: "warmup", Value: -1, Usage: "let the rate rise over `N` steps", DefaultText: "sft 5, grpo 0", Destination: &c.Warmup},
-		&ufcli.IntFlag{Name: "epochs", Value: 1, Usage: "make `N` passes over the rows", Destination: &c.Epochs},
-		&ufcli.IntFlag{Name: "batch", Usage: "make one update of `N` rows", DefaultText: "sft 8, grpo all", Destination: &c.Batch},
-		&ufcli.IntFlag{Name: "tokens-per-batch", Value: 2048, Usage: "compute at most `N` tokens at once", Destination: &c.TokensPerBatch},
-		&ufcli.IntFlag{Name: "max-steps", Usage: "stop after `N` updates (0: no limit)", Destination: &c.MaxSteps},
-		&ufcli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed `N` of order and new adapters", Destination: &c.Seed},
-		&ufcli.Float64Flag{Name: "weight-decay", Usage: "decay the matrices' weights by `RATE`", Destination: &c.Optimizer.WeightDecay},
-		&ufcli.Float64Flag{Name: "clip-norm", Value: 1, Usage: "clip the gradient to norm `X` (0: not)", Destination: &c.Optimizer.ClipNorm},
-		&ufcli.IntFlag{Name: "lora-rank", Usage: "train adapters of rank `R` (0: all weights)", Destination: &c.LoRARank},
-		&ufcli.Float64Flag{Name: "lora-alpha", Usage: "scale adapters by `A`/R (0: A is twice the rank)", Destination: &c.LoRAAlpha},
-		&ufcli.IntFlag{Name: "max-staleness", Usage: "accept rows of policies up to `K` steps older", Destination: &c.MaxStaleness},
-		&ufcli.BoolFlag{Name: "require-signal", Usage: "write nothing and end with status 5 when there is nothing to learn", Destination: &c.RequireSignal},
 	}
 }
 

@@ -90,6 +90,7 @@ func TestSchedule(t *testing.T) {
 		{"constant", Schedule{Kind: "constant", LR: 1}, []float64{1, 1, 1, 1}},
 		{"warm-up", Schedule{Kind: "constant", LR: 1, Warmup: 2}, []float64{.5, 1, 1, 1}},
 		{"linear to a tenth", Schedule{Kind: "linear", LR: 1, Total: 9}, []float64{1, .9, .8, .7, .6, .5, .4, .3, .2}},
+		{"cosine to a tenth", Schedule{Kind: "cosine", LR: 1, Total: 4}, []float64{1, .1 + .45*(1+math.Sqrt2/2), .55, .1 + .45*(1-math.Sqrt2/2)}},
 		{"both", Schedule{Kind: "linear", LR: 2, Warmup: 2, Total: 3}, []float64{1, 1.4, .8}},
 	} {
 		var got []float64
@@ -98,7 +99,7 @@ func TestSchedule(t *testing.T) {
 		}
 		numtest.Close(t, tt.name, got, tt.want, numtest.Tol{Abs: 1e-12})
 	}
-	for _, bad := range []Schedule{{Kind: "cosine", LR: 1}, {Kind: "linear"}, {Kind: "linear", LR: math.NaN()}, {Kind: "linear", LR: 1, Warmup: -1}} {
+	for _, bad := range []Schedule{{Kind: "step", LR: 1}, {Kind: "linear"}, {Kind: "linear", LR: math.NaN()}, {Kind: "linear", LR: 1, Warmup: -1}} {
 		if bad.Check() == nil {
 			t.Errorf("%+v: got no error", bad)
 		}

@@ -2,18 +2,22 @@
 // rewards, losses of sampled tokens, packing of rows. It knows no model and
 // does no input or output.
 //
-// Most callers want Credit, which turns the rows of a batch into advantages,
-// and Objective, which turns log-probabilities into a loss and its gradient.
+// Most callers want Crediting, which turns the rows of a batch into advantages,
+// and Loss, which turns log-probabilities into a loss and its gradient. The
+// options of both are independent of each other; those that would undo each
+// other are refused by their Check.
 //
 // L1: attempts are compared within their group, found by id, never by position.
 // L2: a group without spread, or of one attempt, has no signal: its advantages
 // are exactly 0 and it leaves the batch, counted.
+// L3: on policy, and at its defaults, every loss has the gradient of REINFORCE,
+// −w·A·∇log π, where w is what the aggregation says and nothing else.
+// L4: what is masked (tokens, rows) leaves the numerator and the denominator.
 package rl
 
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 )
 
@@ -31,7 +35,12 @@ var estimators = []struct {
 	{"drgrpo", DrGRPO},
 	{"rloo", RLOO},
 	{"maxrl", MaxRL},
+	{ReinforcePP, DrGRPO}, // and then a z-score over the batch
 }
+
+// ReinforcePP is REINFORCE++ with the group's mean as baseline: the difference
+// to it, and then one z-score over all attempts of the batch.
+const ReinforcePP = "reinforce++"
 
 // EstimatorNames lists the names that NewEstimator knows.
 func EstimatorNames() []string {
@@ -101,6 +110,17 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
+// standardise makes x have mean 0 and deviation 1, where it has any.
+func standardise(x []float64) {
+	m, d := mean(x), deviation(x, len(x))
+	if d < flat {
+		return
+	}
+	for i := range x {
+		x[i] = (x[i] - m) / (d + stdEps)
+	}
+}
+
 // deviation is the root of the summed squares over n.
 func deviation(x []float64, n int) float64 {
 	m, sum := mean(x), 0.0
@@ -108,99 +128,4 @@ func deviation(x []float64, n int) float64 {
 		sum += (v - m) * (v - m)
 	}
 	return math.Sqrt(sum / float64(n))
-}
-
-// A Row is what Credit needs of one training row. Rows of the same group and
-// attempt are parts of one attempt: it counts once in the group, and all its
-// parts share its advantage.
-type Row struct {
-	ID      string
-	Group   string
-	Attempt int
-	Reward  *float64 // nil: failed, or without a verdict
-}
-
-// A Report says what Credit left out.
-type Report struct {
-	Groups     int // groups that have a signal
-	Flat       int // groups whose attempts all have the same reward
-	Singletons int // groups of one attempt
-	NoReward   int // rows without a reward
-	NotFinite  []string
-}
-
-// flat is the spread below which rewards count as equal: the rounding of sums
-// of terms must not become an advantage.
-const flat = 1e-8
-
-// Credit returns the advantage of each row; ok is false for rows that have left
-// the batch. The order of rows does not matter.
-func Credit(rows []Row, estimate Estimator) (advantage []float64, ok []bool, report Report) {
-	advantage, ok = make([]float64, len(rows)), make([]bool, len(rows))
-	for _, g := range groups(rows, &report) {
-		switch {
-		case len(g.attempts) == 1:
-			report.Singletons++
-			continue
-		case deviation(g.rewards, len(g.rewards)) < flat:
-			report.Flat++
-			continue
-		}
-		report.Groups++
-		for k, a := range estimate(g.rewards) {
-			for _, i := range g.parts[k] {
-				advantage[i], ok[i] = a, a != 0
-			}
-		}
-	}
-	return advantage, ok, report
-}
-
-// A group is the attempts at one question: rewards and parts go by attempts.
-type group struct {
-	attempts []int
-	rewards  []float64
-	parts    [][]int // indices of rows
-}
-
-// groups collects rows in the order of their groups' first appearance, attempts
-// by number.
-func groups(rows []Row, report *Report) []*group {
-	byID := map[string]*group{}
-	var list []*group
-	order := make([]int, len(rows))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return rows[a].Attempt - rows[b].Attempt })
-	for _, i := range order {
-		r := rows[i]
-		switch {
-		case r.Reward == nil:
-			report.NoReward++
-			continue
-		case math.IsNaN(*r.Reward) || math.IsInf(*r.Reward, 0):
-			report.NotFinite = append(report.NotFinite, r.ID)
-			continue
-		}
-		g := byID[r.Group]
-		if g == nil {
-			g = &group{}
-			byID[r.Group] = g
-			list = append(list, g)
-		}
-		g.add(i, r)
-	}
-	return list
-}
-
-func (g *group) add(i int, r Row) {
-	last := len(g.attempts) - 1
-	if last >= 0 && g.attempts[last] == r.Attempt {
-		g.parts[last] = append(g.parts[last], i)
-		return
-	}
-	g.attempts = append(g.attempts, r.Attempt)
-	g.rewards = append(g.rewards, *r.Reward)
-	g.parts = append(g.parts, []int{i})
 }

@@ -34,7 +34,7 @@ func TestEstimators(t *testing.T) {
 			numtest.Close(t, tt.name, estimate(tt.rewards), tt.want, numtest.Tol{Abs: 1e-6})
 		})
 	}
-	if _, err := NewEstimator("grp"); err == nil || err.Error() != `"grp": want one of grpo, grpo-sample, drgrpo, rloo, maxrl` {
+	if _, err := NewEstimator("grp"); err == nil || err.Error() != `"grp": want one of grpo, grpo-sample, drgrpo, rloo, maxrl, reinforce++` {
 		t.Errorf("unknown name: got %v", err)
 	}
 }
@@ -102,7 +102,11 @@ func TestCredit(t *testing.T) {
 		{"nothing", nil, []float64{}, []bool{}, Report{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			a, ok, rep := Credit(tt.rows, RLOO)
+			credits, rep := Crediting{Advantage: "rloo"}.Credit(tt.rows)
+			a, ok := make([]float64, len(credits)), make([]bool, len(credits))
+			for i, c := range credits {
+				a[i], ok[i] = c.Advantage, c.OK
+			}
 			numtest.Close(t, "advantages", a, tt.want, numtest.Tol{Abs: 1e-12})
 			if diff := cmp.Diff(tt.ok, ok); diff != "" {
 				t.Errorf("in the batch (-want +got):\n%s", diff)
@@ -111,58 +115,6 @@ func TestCredit(t *testing.T) {
 				t.Errorf("report (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestObjectives(t *testing.T) {
-	up, down := math.Log(1.5), math.Log(0.5)
-	for _, tt := range []struct {
-		name        string
-		objective   Objective
-		token       Token
-		loss, dlogp float64
-	}{
-		{"likelihood", Likelihood, Token{LogP: -2}, 2, -1},
-		{"on policy, REINFORCE's gradient", Reinforce, Token{-2, -2, 0.7}, -0.7, -0.7},
-		{"on policy, clip agrees", Clip(.2, .28), Token{-2, -2, 0.7}, -0.7, -0.7},
-		{"on policy, clip agrees below 0", Clip(.2, .28), Token{-2, -2, -0.7}, 0.7, 0.7},
-		{"good token has risen enough", Clip(.2, .28), Token{up, 0, 1}, -1.28, 0},
-		{"good token has fallen: full gradient", Clip(.2, .28), Token{down, 0, 1}, -0.5, -0.5},
-		{"bad token has fallen enough", Clip(.2, .28), Token{down, 0, -1}, 0.8, 0},
-		{"bad token has risen: full gradient", Clip(.2, .28), Token{up, 0, -1}, 1.5, 1.5},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			loss, dlogp := tt.objective(tt.token)
-			numtest.Close(t, "loss and gradient", []float64{loss, dlogp}, []float64{tt.loss, tt.dlogp}, numtest.Tol{Abs: 1e-12})
-		})
-	}
-}
-
-func TestObjectiveGradients(t *testing.T) {
-	for name, objective := range map[string]Objective{"likelihood": Likelihood, "reinforce": Reinforce, "clip": Clip(.2, .3)} {
-		for _, a := range []float64{-1.3, 0.8} {
-			for _, x := range []float64{-2.9, -2.1, -2, -1.95, -1.1} {
-				at := func(x []float64) float64 { l, _ := objective(Token{x[0], -2, a}); return l }
-				_, d := objective(Token{x, -2, a})
-				numtest.Close(t, fmt.Sprint(name, a, x), []float64{d}, numtest.Grad(at, []float64{x}), numtest.Tol{Abs: 1e-7})
-			}
-		}
-	}
-}
-
-// TestTokenMean: of two rows with 10 and 90 tokens and equal advantage, the
-// weights are .1 and .9; and splitting the batch changes nothing.
-func TestTokenMean(t *testing.T) {
-	tokens := make([]Token, 100)
-	for i := range tokens {
-		tokens[i] = Token{-1, -1, 1}
-	}
-	d := make([]float32, 100)
-	short := TokenMean(Reinforce, tokens[:10], 100, d[:10])
-	long := TokenMean(Reinforce, tokens[10:], 100, d[10:])
-	numtest.Close(t, "weights", []float64{short, long}, []float64{-.1, -.9}, numtest.Tol{Abs: 1e-12})
-	if d[0] != -.01 || d[99] != -.01 {
-		t.Errorf("gradients %v and %v, want -0.01", d[0], d[99])
 	}
 }
 

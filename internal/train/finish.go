@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"agentmill/internal/checkpoint"
@@ -95,7 +96,15 @@ func (s *stage) manifest(updates int) checkpoint.Manifest {
 	if c.Method == "sft" {
 		m.Flags["filter"] = c.Filter
 	} else {
-		m.Flags["advantage"] = c.Advantage
+		maps.Copy(m.Flags, c.RL.flags())
+	}
+	if s.referenceHash != "" {
+		m.Flags["reference-hash"] = s.referenceHash
+	}
+	if c.Method == "distill" {
+		delete(m.Flags, "advantage")
+	}
+	if c.Method == "grpo" {
 		m.Metrics["reward_mean"], _ = s.rewards()
 	}
 	if updates > 0 {

@@ -36,8 +36,12 @@ type row struct {
 	cut     bool
 	invTemp float32   // 1/temperature of sampling
 	sampled []float32 // log-probabilities by the engine, of the trained tokens; nil: none comparable
+	turns   []int     // the turn of each trained token, from 0
 	options traj.EnvOptions
 }
+
+// attempt names the attempt of which the row is a part.
+func (r *row) attempt() string { return fmt.Sprintf("%s/%d", r.credit.Group, r.credit.Attempt) }
 
 // read collects the rows and checks each.
 func (s *stage) read(ctx context.Context) error {
@@ -45,7 +49,7 @@ func (s *stage) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open policy %s: %w", s.cfg.Policy, err)
 	}
-	a := &admission{stage: s, codec: codec, asked: map[string]string{}, lineage: append([]string{s.parent.Hash}, s.ancestors()...)}
+	a := &admission{stage: s, codec: codec, asked: map[string]string{}, before: map[string]int{}, lineage: append([]string{s.parent.Hash}, s.ancestors()...)}
 	src := s.cfg.Source
 	sum := sha256.New()
 	if src.Stdin != nil {
@@ -91,6 +95,7 @@ type admission struct {
 	codec   dialog.Encoder
 	lineage []string          // hashes of the parent and its ancestors, newest first
 	asked   map[string]string // by group
+	before  map[string]int    // turns of an attempt in its earlier parts
 }
 
 // fresh are the policies whose rows a policy gradient may use: the parent, and
@@ -116,6 +121,7 @@ func (a *admission) rows(rec *traj.Scored) ([]row, error) {
 		if err := a.fits(&r); err != nil {
 			return nil, err
 		}
+		a.steps(&r, &rec.Trajectory)
 		rows = append(rows, r)
 	}
 	return rows, nil
@@ -126,7 +132,7 @@ func (a *admission) row(rec *traj.Scored) (row, error) {
 	r := row{
 		invTemp: 1,
 		id:      rec.ID, failed: rec.Failure != nil, cut: wasCut(&rec.Trajectory), unseen: reward.ReadsUnseen(&rec.Trajectory), options: rec.EnvOptions,
-		credit: rl.Row{ID: rec.ID, Group: rec.Group, Attempt: rec.Attempt, Reward: rec.Reward},
+		credit: rl.Row{ID: rec.ID, Group: rec.Group, Attempt: rec.Attempt, Part: rec.Part, Reward: rec.Reward, Terms: rec.RewardTerms},
 	}
 	switch {
 	case rec.Question.Split != question.Train:
@@ -140,7 +146,7 @@ func (a *admission) row(rec *traj.Scored) (row, error) {
 	if r.choice, err = a.filter.choose(rec); err != nil {
 		return r, dataset.Badf("question", "of row %s: --filter %v", rec.ID, err)
 	}
-	if a.cfg.Method == "grpo" {
+	if a.cfg.Method != "sft" {
 		err = a.playedByParent(rec)
 	}
 	return r, err
@@ -150,15 +156,19 @@ func (a *admission) row(rec *traj.Scored) (row, error) {
 func (a *admission) playedByParent(rec *traj.Scored) error {
 	switch {
 	case len(rec.TokenIDs) == 0:
-		return dataset.Badf("token_ids", "missing; --method grpo needs sampled tokens with log-probabilities (row %s was played by %s)", rec.ID, rec.Policy.Name)
+		return dataset.Badf("token_ids", "missing; --method %s needs sampled tokens with log-probabilities (row %s was played by %s)", a.cfg.Method, rec.ID, rec.Policy.Name)
 	case !slices.Contains(a.fresh(), rec.Policy.Hash):
 		return dataset.Badf("policy.hash", "is %.12s…, want %.12s…, the hash of %s (or let older ones in by --max-staleness)", rec.Policy.Hash, a.parent.Hash, a.cfg.Policy)
+	case rec.Sampling.Temperature <= 0:
+		return dataset.Badf("sampling.temperature", "is %v, want more than 0: greedy tokens were not sampled", rec.Sampling.Temperature)
+	case a.cfg.RL.needsSampled() && logProbsToCompare(&rec.Trajectory) == nil:
+		return dataset.Badf("logprobs", "are of a truncated distribution (top_p, top_k), or missing: importance sampling by them is biased; want logprobs_full at temperature 1")
+	case a.cfg.Method != "grpo":
+		return nil
 	case rec.Group == "":
 		return dataset.Badf("group", "missing; --method grpo compares the attempts of a group")
 	case a.asked[rec.Group] != "" && a.asked[rec.Group] != rec.Question.ID:
 		return dataset.Badf("group", "%s holds attempts at question %s and at %s; want one", rec.Group, a.asked[rec.Group], rec.Question.ID)
-	case rec.Sampling.Temperature <= 0:
-		return dataset.Badf("sampling.temperature", "is %v, want more than 0: greedy tokens were not sampled", rec.Sampling.Temperature)
 	}
 	a.asked[rec.Group] = rec.Question.ID
 	return nil
@@ -170,7 +180,7 @@ func (a *admission) samples(r *row, t *traj.Trajectory) ([]model.Sample, error) 
 	if len(t.TokenIDs) == 0 || !slices.Contains(a.lineage, t.Policy.Hash) {
 		return a.rendered(t)
 	}
-	if a.cfg.Method == "grpo" {
+	if a.cfg.Method != "sft" {
 		r.invTemp = float32(1 / t.Sampling.Temperature)
 		r.sampled = logProbsToCompare(t)
 	}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -15,7 +16,6 @@ import (
 	"agentmill/internal/device"
 	"agentmill/internal/model"
 	"agentmill/internal/optim"
-	"agentmill/internal/rl"
 	"agentmill/internal/safetensors"
 )
 
@@ -49,16 +49,17 @@ func (c Config) partial() string { return strings.TrimRight(c.Out, "/") + ".part
 
 // start builds the model from where training goes on: an unfinished run of the
 // same command, else the parent's float32 values, else the parent's weights.
-func (s *stage) start(updates [][]sample) (*trainer, error) {
-	t := &trainer{stage: s, updates: updates, schedule: s.cfg.schedule(len(updates)), objective: rl.Reinforce}
-	if s.cfg.Method == "sft" {
-		t.objective = rl.Likelihood
-	}
+func (s *stage) start(ctx context.Context, updates [][]sample) (*trainer, error) {
+	t := &trainer{stage: s, updates: updates, schedule: s.cfg.schedule(len(updates))}
 	lora, err := s.adapter()
 	if err != nil {
 		return nil, err
 	}
 	t.lora = lora
+	if err := t.openReference(); err != nil {
+		return nil, err
+	}
+	defer func() { _ = t.closeReference() }()
 	fingerprint := s.fingerprint(updates)
 	unfinished, err := s.unfinished(fingerprint)
 	if err != nil {
@@ -68,7 +69,7 @@ func (s *stage) start(updates [][]sample) (*trainer, error) {
 	if from == nil {
 		from = s.inherited(lora)
 	}
-	if err := errors.Join(t.build(from), from.close()); err != nil {
+	if err := errors.Join(t.ready(ctx, from), from.close()); err != nil {
 		t.close()
 		return nil, err
 	}
@@ -146,6 +147,14 @@ func (s *stage) inherited(lora *model.LoRA) *saved {
 		return nil
 	}
 	return v
+}
+
+// ready makes model and optimiser, and what is known before training.
+func (t *trainer) ready(ctx context.Context, from *saved) error {
+	if err := t.build(from); err != nil {
+		return err
+	}
+	return t.know(ctx, from)
 }
 
 // build makes model and optimiser.
@@ -256,7 +265,9 @@ func (t *trainer) maybeSave() error {
 
 // save keeps the state of an unfinished run.
 func (t *trainer) save() error {
-	if err := t.snapshot(t.state).Save(t.cfg.partial()); err != nil {
+	unfinished := t.snapshot(t.state)
+	unfinished.Tensors = append(unfinished.Tensors, t.knownEntries()...)
+	if err := unfinished.Save(t.cfg.partial()); err != nil {
 		return err
 	}
 	t.saved = t.cfg.Clock.Now()
@@ -273,11 +284,13 @@ func (s *stage) lineage() []string {
 func (s *stage) fingerprint(updates [][]sample) string {
 	h := sha256.New()
 	c := s.cfg
-	fmt.Fprintln(h, "train 1", s.parent.Hash, c.Method, c.Advantage, c.LR, c.Schedule, c.Warmup, c.TokensPerBatch,
+	fmt.Fprintln(h, "train 2", s.parent.Hash, c.Method, c.Cut, c.LR, c.Schedule, c.Warmup, c.TokensPerBatch,
 		c.LoRARank, c.LoRAAlpha, c.Seed, c.Optimizer, len(updates), c.Backend.Name(), c.Backend.Path())
+	fmt.Fprintf(h, "%+v %s\n", c.RL, s.referenceHash)
 	for _, u := range updates {
 		for _, x := range u {
-			fmt.Fprintln(h, x.id, math.Float64bits(x.advantage), math.Float32bits(x.invTemp))
+			fmt.Fprintln(h, x.id, math.Float64bits(x.credit.Advantage), x.credit.Turns, math.Float32bits(x.invTemp))
+			_ = binary.Write(h, binary.LittleEndian, x.sampled)
 			_ = binary.Write(h, binary.LittleEndian, x.IDs)
 			_ = binary.Write(h, binary.LittleEndian, x.Trained)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"agentmill/internal/checkpoint"
 	"agentmill/internal/clock"
 	"agentmill/internal/model"
 	"agentmill/internal/optim"
@@ -18,12 +19,14 @@ import (
 // A trainer updates a model's weights.
 type trainer struct {
 	*stage
-	model     model.Model
-	opt       *optim.AdamW
-	lora      *model.LoRA // nil: all weights
-	objective rl.Objective
-	updates   [][]sample
-	schedule  optim.Schedule
+	model    model.Model
+	opt      *optim.AdamW
+	lora     *model.LoRA // nil: all weights
+	updates  [][]sample
+	schedule optim.Schedule
+	known    known
+	// reference is open until it has scored the rows; nil if none is needed.
+	reference *checkpoint.Policy
 	state     state
 	saved     time.Time // when the state was written last
 
@@ -43,6 +46,7 @@ type Metrics struct {
 	Seconds      float64 `json:"seconds"`
 	TokensPerSec float64 `json:"tokens_per_second"`
 
+	Note     string    `json:"note,omitempty"`
 	Compared *Compared `json:"compared,omitempty"`
 }
 
@@ -59,6 +63,12 @@ type Compared struct {
 	Entropy    float64 `json:"mean_neg_logp"`
 	DriftMean  float64 `json:"drift_mean"`
 	DriftMax   float64 `json:"drift_max"`
+	DriftKL    float64 `json:"drift_kl"`          // KL(μ‖π_old), k3
+	Agreement  float64 `json:"drift_correlation"` // of the probabilities
+	Effective  float64 `json:"effective_share"`   // (Σw)²/(n·Σw²)
+	Held       float64 `json:"importance_held"`   // share of tokens whose weight was cut or masked
+	Merged     float64 `json:"merged_steps"`      // share of turns that share their advantage
+	KL         float64 `json:"reference_kl"`      // mean of log π − log π_ref
 }
 
 // run makes the updates that are still to be made. Interrupted, it keeps what
@@ -91,15 +101,14 @@ func (t *trainer) update(samples []sample) (m Metrics, err error) {
 	began := t.cfg.Clock.Now()
 	m = Metrics{
 		Step: t.parent.Manifest.Step + t.state.Done + 1, Method: t.cfg.Method,
-		LR: t.schedule.At(t.state.Done + 1), Rows: len(samples),
+		LR: t.schedule.At(t.state.Done + 1),
 	}
-	for _, s := range samples {
-		m.Trained += s.Targets()
-	}
+	batch, trained := t.weighed(samples)
+	m.Rows, m.Trained = len(batch), trained
 	t.model.Weights().ZeroGrads()
 	var seen observed
-	for _, micro := range pack(samples, t.cfg.TokensPerBatch) {
-		tokens, loss, err := t.accumulate(micro, m.Trained, &seen)
+	for _, micro := range pack(batch, t.cfg.TokensPerBatch) {
+		tokens, loss, err := t.accumulate(micro, &seen)
 		if err != nil {
 			return m, err
 		}
@@ -117,52 +126,144 @@ func (t *trainer) update(samples []sample) (m Metrics, err error) {
 		m.TokensPerSec = float64(m.Tokens) / m.Seconds
 	}
 	if t.cfg.Method != "sft" {
-		m.Compared = t.compared(&seen, m.Trained)
+		m.Compared = t.compared(&seen)
+	}
+	if math.Abs(m.Loss) < 1e-6 && m.GradNorm > 1e-6 {
+		m.Note = zeroLoss
 	}
 	return m, nil
 }
 
-// observed is what a step learns about its rows besides the gradient.
-type observed struct {
-	drift rl.Drift
-	logp  float64 // sum
+// zeroLoss explains what looks like a fault and is none.
+const zeroLoss = "the loss is 0 because advantages of a group add up to 0 and the policy is still the one that sampled; the gradient is not"
+
+// weighed are the rows of an update with the weight of their tokens. Rows of
+// which all is masked have left. trained is how many tokens the loss is over.
+func (t *trainer) weighed(samples []sample) (batch []sample, trained int) {
+	attempts := make([]rl.Attempt, len(samples))
+	for i, s := range samples {
+		attempts[i] = rl.Attempt{Name: s.attempt(), Tokens: s.Targets()}
+		if t.cfg.RL.Importance.Kind == rl.Mask {
+			w, _ := t.cfg.RL.Importance.Weights(wide(t.known.old[s.row]), wide(s.sampled))
+			for _, x := range w {
+				if x == 0 {
+					attempts[i].Tokens--
+				}
+			}
+		}
+		trained += attempts[i].Tokens
+	}
+	for i, scale := range rl.Scales(t.cfg.RL.Aggregate, t.cfg.RL.Limit, attempts) {
+		if s := samples[i]; attempts[i].Tokens > 0 {
+			s.scale = scale
+			batch = append(batch, s)
+		}
+	}
+	return batch, trained
 }
 
-// accumulate runs one micro-batch forward and backward. total is the number of
-// trained tokens of the whole update.
-func (t *trainer) accumulate(samples []sample, total int, seen *observed) (tokens int, loss float64, err error) {
-	packed := make([]model.Sample, len(samples))
-	for i, s := range samples {
-		packed[i] = s.Sample
-	}
-	b, err := model.Pack(packed)
+// observed is what a step learns about its rows besides the gradient.
+type observed struct {
+	drift  rl.Drift
+	logp   float64 // sum
+	tokens int
+	kl     float64 // sum
+	held   int
+}
+
+// accumulate runs one micro-batch forward and backward.
+func (t *trainer) accumulate(samples []sample, seen *observed) (tokens int, loss float64, err error) {
+	b, err := packed(samples)
 	if err != nil {
 		return 0, 0, err
 	}
-	b.InvTemp = samples[0].invTemp
 	n := len(b.Targets)
 	t.logp, t.dlogp = slices.Grow(t.logp[:0], n)[:n], slices.Grow(t.dlogp[:0], n)[:n]
 	t.model.Forward(b, t.logp, true)
-	loss = rl.TokenMean(t.objective, tokensOf(samples, t.logp, seen), total, t.dlogp)
+	logp, dlogp := t.logp, t.dlogp
+	for _, s := range samples {
+		k := s.Targets()
+		q := t.sequence(s, logp[:k], seen)
+		loss += t.cfg.RL.Loss.Apply(&q, dlogp[:k])
+		logp, dlogp = logp[k:], dlogp[k:]
+	}
 	t.model.Backward(t.dlogp)
 	return len(b.IDs), loss, nil
 }
 
-// tokensOf pairs log-probabilities with advantages. One update is made a batch,
-// so the log-probabilities before it are those just computed.
-func tokensOf(samples []sample, logp []float32, seen *observed) []rl.Token {
-	tokens := make([]rl.Token, 0, len(logp))
-	for _, s := range samples {
-		for k := range s.Targets() {
-			now := float64(logp[len(tokens)])
-			tokens = append(tokens, rl.Token{LogP: now, Old: now, Advantage: s.advantage})
-			seen.logp += now
-			if s.sampled != nil {
-				seen.drift.Add(now, float64(s.sampled[k]))
-			}
+// packed is samples as one batch.
+func packed(samples []sample) (*model.Batch, error) {
+	rows := make([]model.Sample, len(samples))
+	for i, s := range samples {
+		rows[i] = s.Sample
+	}
+	b, err := model.Pack(rows)
+	if err != nil {
+		return nil, err
+	}
+	b.InvTemp = samples[0].invTemp
+	return b, nil
+}
+
+// sequence is a row as the loss sees it. Before the policy has moved, its
+// log-probabilities at the start are those just computed.
+func (t *trainer) sequence(s sample, now []float32, seen *observed) rl.Sequence {
+	o := t.cfg.RL
+	q := rl.Sequence{LogP: wide(now), Turn: s.turns, Scale: s.scale}
+	q.Old = q.LogP
+	switch old := t.known.old[s.row]; {
+	case o.Old == enginesOld && s.sampled != nil:
+		q.Old = wide(s.sampled)
+	case old != nil:
+		q.Old = wide(old)
+	}
+	if reference := t.known.reference[s.row]; reference != nil {
+		q.Reference = wide(reference)
+	}
+	t.observe(s, &q, seen)
+	if t.cfg.Method == "sft" {
+		return q
+	}
+	q.Advantage = make([]float64, len(now))
+	for k := range q.Advantage {
+		q.Advantage[k] = s.credit.Of(s.turns[k])
+		if t.cfg.Method == "distill" { // the gradient of KL(π‖teacher) on the student's own tokens
+			q.Advantage[k] = q.Reference[k] - q.Old[k]
 		}
 	}
-	return tokens
+	if o.Importance.Kind != "" {
+		var cut int
+		q.Weight, cut = o.Importance.Weights(q.Old, wide(s.sampled))
+		seen.held += cut
+	}
+	return q
+}
+
+// observe takes in a row's numbers.
+func (t *trainer) observe(s sample, q *rl.Sequence, seen *observed) {
+	for k, now := range q.LogP {
+		seen.logp += now
+		seen.tokens++
+		if q.Reference != nil {
+			seen.kl += now - q.Reference[k]
+		}
+		if s.sampled == nil {
+			continue
+		}
+		trainers := q.Old[k]
+		if t.cfg.RL.Old == enginesOld {
+			trainers = now
+		}
+		seen.drift.Add(trainers, float64(s.sampled[k]))
+	}
+}
+
+func wide(x []float32) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = float64(v)
+	}
+	return out
 }
 
 // pack splits an update into micro-batches; each holds rows of one temperature.
@@ -186,12 +287,14 @@ func pack(samples []sample, maxTokens int) (micro [][]sample) {
 	return micro
 }
 
-func (t *trainer) compared(seen *observed, trained int) *Compared {
-	r := t.stats.Credit
+func (t *trainer) compared(seen *observed) *Compared {
+	r, n := &t.stats.Credit, float64(max(1, seen.tokens))
 	mean, std := t.rewards()
 	return &Compared{
 		RewardMean: mean, RewardStd: std, Groups: r.Groups, Flat: r.Flat, Singletons: r.Singletons, Cut: t.stats.Cut,
-		Entropy: -seen.logp / float64(trained), DriftMean: seen.drift.Mean(), DriftMax: seen.drift.Max,
+		Entropy: -seen.logp / n, DriftMean: seen.drift.Mean(), DriftMax: seen.drift.Max, DriftKL: seen.drift.KL(),
+		Agreement: seen.drift.Correlation(), Effective: seen.drift.EffectiveShare(),
+		Held: float64(seen.held) / n, Merged: r.MergeShare(), KL: seen.kl / n,
 	}
 }
 
@@ -224,6 +327,9 @@ func (t *trainer) report(m Metrics) {
 	}
 	if c := m.Compared; c != nil {
 		args = append(args, "reward", round(c.RewardMean, 3), "drift", round(c.DriftMean, 5))
+	}
+	if m.Note != "" {
+		args = append(args, "note", m.Note)
 	}
 	t.cfg.Log.Info(t.cfg.Method, args...)
 }

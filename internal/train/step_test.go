@@ -37,11 +37,7 @@ func newTrainer(t *testing.T, cfg Config) *trainer {
 	if err := s.read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	samples, err := s.choose()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tr, err := s.start(plan(cfg, samples))
+	tr, err := s.start(t.Context(), plan(cfg, s.choose()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +64,7 @@ func TestGradientIsREINFORCEs(t *testing.T) {
 	cfg := b.config(t, "grpo", "child", rows)
 	cfg.TokensPerBatch = 60
 	tr := newTrainer(t, cfg)
-	batch := tr.updates[0]
-	total := 0
-	for _, s := range batch {
-		total += s.Targets()
-	}
+	batch, total := tr.weighed(tr.updates[0])
 	micro := pack(batch, cfg.TokensPerBatch)
 	if len(micro) < 3 {
 		t.Fatalf("%d micro-batches, want several", len(micro))
@@ -80,7 +72,7 @@ func TestGradientIsREINFORCEs(t *testing.T) {
 	tr.model.Weights().ZeroGrads()
 	var seen observed
 	for _, m := range micro {
-		if _, _, err := tr.accumulate(m, total, &seen); err != nil {
+		if _, _, err := tr.accumulate(m, &seen); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +89,7 @@ func TestGradientIsREINFORCEs(t *testing.T) {
 		logp, dlogp := make([]float32, n), make([]float32, n)
 		tr.model.Forward(p, logp, true)
 		for i := range dlogp {
-			dlogp[i] = float32(-s.advantage / float64(total))
+			dlogp[i] = float32(-s.credit.Advantage / float64(total))
 		}
 		tr.model.Backward(dlogp)
 	}

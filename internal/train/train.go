@@ -1,5 +1,6 @@
 // Package train makes the next policy from scored rows: by imitation of good
-// attempts (sft) or by policy gradients on compared ones (grpo).
+// attempts (sft), by policy gradients on compared ones (grpo), or by a teacher's
+// opinion of the student's own tokens (distill).
 //
 // Most callers want Run. It reads rows, decides which tokens count and how much,
 // updates the parent's weights and writes the child's folder.
@@ -10,7 +11,8 @@
 // helped; a row that may not be used is named by file, line and field.
 // N3: a run that was killed anywhere and run again ends with the same bits.
 // N4: log-probabilities before an update are the trainer's own; those of the
-// engine that sampled are only compared with them.
+// engine that sampled are compared with them, and correct for the difference
+// where importance sampling is asked for.
 package train
 
 import (
@@ -40,13 +42,13 @@ type Config struct {
 	Base   string // replaces the base that an adapter names
 	Out    string // folder of the child
 
-	Method    string // grpo or sft
-	Advantage string // grpo: an estimator of package rl
-	Filter    string // sft: a condition on rows, or All; "": correct
-	Cut       string // rows that ran into a limit: mask or train
+	Method string // grpo, sft or distill
+	Filter string // sft: a condition on rows, or All; "": correct
+	Cut    string // rows that ran into a limit: mask or train
+	RL     RL     // grpo and distill
 
 	LR             float64 // 0: by method
-	Schedule       string  // constant or linear; "": by method
+	Schedule       string  // constant, linear or cosine; "": by method
 	Warmup         int     // steps; negative: by method
 	Epochs         int     // passes over the rows
 	Batch          int     // rows of one update; 0: by method (grpo: all)
@@ -100,6 +102,8 @@ type stage struct {
 	stats  Stats
 	rows   []row
 	data   []checkpoint.DataFile
+
+	referenceHash string // of the reference or the teacher
 }
 
 // Run trains and writes the child's folder.
@@ -129,15 +133,12 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	if len(s.rows) == 0 {
 		return s.stats, fmt.Errorf("no rows to train on in %s", from(cfg.Source.Paths))
 	}
-	samples, err := s.choose()
-	if err != nil {
-		return s.stats, err
-	}
+	samples := s.choose()
 	s.warn()
 	if len(samples) == 0 && cfg.RequireSignal {
 		return s.stats, fmt.Errorf("%w: %s", ErrNoSignal, s.whyNothing())
 	}
-	t, err := s.start(plan(cfg, samples))
+	t, err := s.start(ctx, plan(cfg, samples))
 	if err != nil {
 		return s.stats, err
 	}
@@ -186,6 +187,7 @@ func (c Config) withDefaults() Config {
 	if c.Batch == 0 {
 		c.Batch = int(pick(8, 0))
 	}
+	c.RL = c.RL.withDefaults(c.Method)
 	if c.LoRARank > 0 && c.LoRAAlpha == 0 {
 		c.LoRAAlpha = 2 * float64(c.LoRARank)
 	}
@@ -201,9 +203,8 @@ func (c Config) Check() error {
 		flag, value string
 		allowed     []string
 	}{
-		{"method", c.Method, []string{"grpo", "sft"}},
+		{"method", c.Method, []string{"grpo", "sft", "distill"}},
 		{"cut", c.Cut, []string{"mask", "train"}},
-		{"advantage", c.Advantage, rl.EstimatorNames()},
 	} {
 		if !slices.Contains(f.allowed, f.value) {
 			return fmt.Errorf("--%s %q: want one of %v", f.flag, f.value, f.allowed)
@@ -245,8 +246,11 @@ func (c Config) Check() error {
 	if _, err := parseFilter(c.Filter); err != nil {
 		return err
 	}
-	if c.Filter != "" && c.Method == "grpo" {
+	if c.Filter != "" && c.Method != "sft" {
 		return fmt.Errorf("--filter %q: want it with --method sft alone; a group that lost rows by their reward has another mean", c.Filter)
+	}
+	if err := c.RL.check(c); err != nil {
+		return err
 	}
 	if c.Policy == "" || c.Out == "" {
 		return errors.New("--policy and --out are needed: the parent's folder and the child's")

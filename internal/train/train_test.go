@@ -76,7 +76,7 @@ func (b *bench) config(t *testing.T, method, out string, rows []traj.Scored) Con
 	}
 	return Config{
 		Source: dataset.Source{Stdin: &in}, Policy: b.parent, Out: filepath.Join(b.dir, out),
-		Method: method, Advantage: "rloo", Cut: "mask",
+		Method: method, RL: DefaultRL(), Cut: "mask",
 		Warmup: 0, Epochs: 1, TokensPerBatch: 300, Seed: 7, Optimizer: optim.Default(),
 		Backend: backend, NewModel: llama.New, Clock: clock.FixedAt(time.Unix(0, 0)),
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
@@ -239,7 +239,7 @@ type stopper struct {
 }
 
 func (s *stopper) Handle(_ context.Context, r slog.Record) error {
-	if r.Message == "sft" || r.Message == "grpo" {
+	if r.Message == "sft" || r.Message == "grpo" || r.Message == "distill" {
 		if s.left--; s.left == 0 {
 			s.cancel()
 		}
@@ -460,8 +460,8 @@ func TestCheck(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		{"method", func(c *Config) { c.Method = "ppo" }, `--method "ppo": want one of [grpo sft]`},
-		{"advantage", func(c *Config) { c.Advantage = "grp" }, `--advantage "grp": want one of`},
+		{"method", func(c *Config) { c.Method = "ppo" }, `--method "ppo": want one of [grpo sft distill]`},
+		{"advantage", func(c *Config) { c.RL.Advantage = "grp" }, `--advantage "grp": want one of`},
 		{"filter", func(c *Config) { c.Filter = "corect" }, `--filter "corect": unknown name corect`},
 		{"filter of a group", func(c *Config) { c.Method, c.Filter = "grpo", "correct" }, `--filter "correct": want it with --method sft alone`},
 		{"epochs", func(c *Config) { c.Epochs = 0 }, `--epochs 0: want 1 or more`},
