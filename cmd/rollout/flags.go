@@ -7,6 +7,7 @@ import (
 
 	ufcli "github.com/urfave/cli/v2"
 
+	"agentmill/internal/agent"
 	"agentmill/internal/catalog"
 	"agentmill/internal/cli"
 	"agentmill/internal/seed"
@@ -44,6 +45,8 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.StringFlag{Name: "journal", Usage: "keep what is played in `FILE` until the output is whole (default: beside --out)", Destination: &o.cfg.Journal},
 		&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &o.cfg.Questions.MaxErrors, Action: cli.NotNegative("max-errors")},
 		&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &o.cfg.Questions.Rejects},
+		&ufcli.StringFlag{Name: "oracle", Usage: "begin each attempt with the expert's calls up to what it found (search) or read (read); the `HELP` is recorded, and such rows are not trained on", Destination: &o.oracle},
+		&ufcli.BoolFlag{Name: "open-mail", Usage: "the expert's mails stand in the prompt: rows that teach reading", Destination: &o.openMail},
 		&ufcli.StringFlag{Name: "ask", Usage: "answer one `QUESTION` at the terminal", Destination: &o.ask},
 		&ufcli.StringFlag{Name: "inbox", Usage: "the mailbox `ADDRESS` that --ask is about", Destination: &o.inbox},
 	}
@@ -65,6 +68,12 @@ func (o *options) check(e *cli.Env) error {
 		return cli.Usagef("--ask plays no question file, but %q is given", append(o.in.Value(), e.Args...)[0])
 	case o.ask != "" && o.policy.Name == "expert":
 		return cli.Usagef("--ask: the expert knows the answers of question files only")
+	case o.oracle != "" && o.oracle != string(agent.OracleSearch) && o.oracle != string(agent.OracleRead):
+		return cli.Usagef("--oracle %q: want search or read", o.oracle)
+	case o.oracle != "" && (o.ask != "" || o.policy.Name == "expert"):
+		return cli.Usagef("--oracle is help by the expert, at questions of a file, for another policy")
+	case o.openMail && o.policy.Name != "expert":
+		return cli.Usagef("--open-mail is an exercise that --policy expert shows")
 	case o.ask != "" && strings.TrimSpace(o.ask) == "":
 		return cli.Usagef("--ask: the question is blank")
 	case o.ask != "" && o.cfg.Out != "":
@@ -93,9 +102,20 @@ func (o *options) check(e *cli.Env) error {
 	if o.policy.Local.Context > 0 {
 		o.cfg.Mark = fmt.Sprint("context ", o.policy.Local.Context)
 	}
+	if help := o.help(); help != agent.NoHelp {
+		o.cfg.Mark += " help " + string(help)
+	}
 	o.cfg.Stdout, o.cfg.Progress = e.Stdout, e.Progress
 	return cli.Apart(append([]string{o.world.Index}, o.cfg.Questions.Paths...), cli.Output{Flag: "out", Path: o.cfg.Out},
 		cli.Output{Flag: "journal", Path: o.cfg.JournalPath()}, cli.Output{Flag: "rejects", Path: o.cfg.Questions.Rejects})
+}
+
+// help is what of the expert's play an attempt begins with.
+func (o *options) help() agent.Help {
+	if o.openMail {
+		return agent.OpenMail
+	}
+	return agent.Help(o.oracle)
 }
 
 // leastTemperature is where float32 log-probabilities still have values.

@@ -26,6 +26,8 @@ examples, after make demo:
   bin/rollout runs/demo/questions.parquet --index runs/demo/inbox.db --policy heuristic --limit 20 | bin/judge > runs/20.jsonl
   bin/rollout runs/demo/questions.parquet --index runs/demo/inbox.db --policy runs/demo/policy-00 \
     --split test --limit 2 --attempts 4 --out runs/attempts.parquet
+  bin/rollout runs/demo/questions.parquet --index runs/demo/inbox.db --policy runs/demo/policy-00 \
+    --split test --limit 20 --oracle read | bin/judge > runs/reading.jsonl    # how good is it with the right mail before it?
   bin/rollout --index runs/demo/inbox.db --policy runs/demo/policy-00 \
     --ask "Who will chair the Tamarack design review?" --inbox dana.patel@corvane.example
 and with a server:
@@ -45,6 +47,8 @@ type options struct {
 	remote            remote
 	world             catalog.EnvConfig
 	rules             rules
+	oracle            string
+	openMail          bool
 	ask, inbox, shard string
 	seed              uint64
 	temperature, topP float64
@@ -120,7 +124,7 @@ func (o *options) game(e *cli.Env) (*agent.Game, error) {
 	if err != nil {
 		return nil, errors.Join(err, world.Close())
 	}
-	g := &agent.Game{Policy: player, Env: world, Sampling: o.sampling(), Seed: o.seed, Clock: e.Clock}
+	g := &agent.Game{Policy: player, Env: world, Sampling: o.sampling(), Seed: o.seed, Clock: e.Clock, Help: o.help()}
 	o.remote.rewrite(g)
 	return g, nil
 }

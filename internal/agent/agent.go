@@ -34,6 +34,7 @@ type Task struct {
 	Seed       uint64 // of this attempt
 	TurnTokens int    // most tokens that one turn may sample
 	MaxTurns   int
+	Given      int // calls of the expert that Prompt tells already
 
 	// Question is for policies that are told the gold (the expert); others
 	// must not look at anything but its text and its mailbox.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 
 	"agentmill/internal/chat"
 	"agentmill/internal/env"
@@ -42,14 +41,11 @@ func Unweighted(name, version string) traj.Policy {
 
 // Begin implements Policy.
 func (x *Expert) Begin(ctx context.Context, task Task) (Session, error) {
-	calls, err := x.shows.Demonstrate(ctx, task.Question, task.Seed)
-	if why, ok := errors.AsType[env.UnsolvedError](err); ok {
-		return nil, fmt.Errorf("%w: %w", ErrDeclined, why)
-	}
+	calls, err := demonstrate(ctx, x.shows, task.Question, task.Seed)
 	if err != nil {
 		return nil, err
 	}
-	return Recite(x.format, calls), nil
+	return Recite(x.format, calls[task.Given:]), nil
 }
 
 // Close implements Policy.

@@ -48,6 +48,8 @@ type Game struct {
 	// Prompt, if set, is what an attempt at q begins with in place of the
 	// environment's own prompt. It must be the same for equal questions.
 	Prompt func(q *question.Question, own []chat.Message) ([]chat.Message, error)
+	// Help is what of the expert's play an attempt begins with.
+	Help Help
 	// Watch, if set, is told of each turn as it is played.
 	Watch func(Step)
 }
@@ -59,9 +61,16 @@ type Step struct {
 	Answer       *traj.Answer
 }
 
-// Group is the id that all attempts at q share.
+// Group is the id that all attempts at q share. Attempts with help are others.
 func (g *Game) Group(q *question.Question) string {
-	return traj.GroupID(q.ID, g.Policy.Info().Hash, g.Seed)
+	return traj.GroupID(q.ID, g.Policy.Info().Hash+string(g.Help), g.Seed)
+}
+
+// info names the policy in rows.
+func (g *Game) info() traj.Policy {
+	info := g.Policy.Info()
+	info.Oracle = g.Help.oracle()
+	return info
 }
 
 // Run plays attempt number k at q. It gives one row, or several where the
@@ -86,7 +95,7 @@ func (g *Game) newRow(q *question.Question, k int) *traj.Trajectory {
 	group := g.Group(q)
 	return &traj.Trajectory{
 		Schema: traj.SchemaVersion, ID: traj.RowID(group, k, 0), Question: *q, Group: group, Attempt: k,
-		Seed: seed.Derive(g.Seed, "attempt", q.ID, k), Policy: g.Policy.Info(), Sampling: g.Sampling,
+		Seed: seed.Derive(g.Seed, "attempt", q.ID, k), Policy: g.info(), Sampling: g.Sampling,
 		Env: g.Env.Name(), EnvOptions: g.Env.Options(),
 		Messages: []chat.Message{}, Tools: []chat.Tool{}, Calls: []traj.Call{}, Turns: []chat.Turn{}, Answer: traj.Answer{Sources: []string{}},
 	}
@@ -117,11 +126,18 @@ func (a *attempt) play(ctx context.Context, q *question.Question) error {
 			return fmt.Errorf("prompt of question %s: %w", q.ID, err)
 		}
 	}
+	given, err := a.help(ctx, ep, q)
+	if errors.Is(err, ErrDeclined) {
+		return err
+	}
+	if err != nil {
+		return a.fail(ctx, "env", err)
+	}
 	shower, ok := a.Policy.(ToolShower)
 	prompt, tools := toolformat.Place(a.format, ok && shower.ShowsTools(), a.row.Messages, a.row.Tools)
 	session, err := a.Policy.Begin(ctx, Task{
 		Prompt: prompt, Tools: tools, Sampling: a.Sampling, Seed: a.row.Seed,
-		TurnTokens: a.opts.TurnTokens, MaxTurns: a.opts.MaxTurns, Question: q,
+		TurnTokens: a.opts.TurnTokens, MaxTurns: a.opts.MaxTurns - len(a.row.Turns), Question: q, Given: given,
 	})
 	if errors.Is(err, ErrDeclined) {
 		return err
@@ -159,7 +175,7 @@ func (a *attempt) parts() []*traj.Trajectory {
 // policy is shown it.
 func (a *attempt) turns(ctx context.Context, ep env.Episode, session Session) error {
 	var observed []chat.Message
-	for turn := range a.opts.MaxTurns {
+	for turn := len(a.row.Turns); turn < a.opts.MaxTurns; turn++ {
 		a.row.Messages = append(a.row.Messages, observed...)
 		reply, err := a.next(ctx, session, observed)
 		if err != nil {
