@@ -28,6 +28,8 @@ examples, after make demo:
   bin/train runs/demo/scored-expert.jsonl.zst --policy models/smollm2 --method sft --out runs/sft
   bin/train runs/demo/scored-01.jsonl.zst --policy runs/demo/policy-00 --method grpo --out runs/grpo
   bin/train runs/demo/scored-01.jsonl.zst --policy runs/demo/policy-00 --method distill --teacher runs/demo/policy-08 --out runs/taught
+  bin/train runs/demo/scored-01.jsonl.zst --policy runs/demo/policy-00 --dry-run
+  bin/train runs/demo/scored-01.jsonl.zst --policy runs/demo/policy-00 --check
   bin/judge runs/demo/rollouts-01.jsonl.zst | bin/train --policy runs/demo/policy-00 --lora-rank 16 --out runs/adapter
 
 --method grpo needs rows that the parent itself sampled: each attempt is compared with the others at
@@ -42,6 +44,9 @@ type options struct {
 	device  string
 	threads int
 	rate    string
+	dryRun  bool
+	check   bool
+	drift   float64
 	in      ufcli.StringSlice
 	terms   ufcli.StringSlice
 	votes   string
@@ -77,6 +82,9 @@ func ioFlags(c *train.Config, o *options) []ufcli.Flag {
 		&ufcli.IntFlag{Name: "threads", Usage: "use `N` threads (0: one a processor)", Destination: &o.threads},
 		&ufcli.DurationFlag{Name: "save-every", Value: 5 * time.Minute, Usage: "keep the state of an unfinished run every `TIME`", Destination: &c.SaveEvery},
 		&ufcli.IntFlag{Name: "save-steps", Usage: "keep it every `N` steps too (0: by time alone)", Destination: &c.SaveSteps},
+		&ufcli.BoolFlag{Name: "dry-run", Usage: "train nothing: print rewards, every kind of advantage, tokens, time and memory (no --out)", Destination: &o.dryRun},
+		&ufcli.BoolFlag{Name: "check", Usage: "train nothing: compare rows with tokenizer and template, and the engine's numbers with the trainer's; status 1 where they drift (no --out)", Destination: &o.check},
+		&ufcli.Float64Flag{Name: "max-drift", Value: 0.05, Usage: "check: engine and trainer may differ by `X` in the mean", Destination: &o.drift, Action: cli.Positive("max-drift")},
 		&ufcli.StringFlag{Name: "rate", Usage: "only print the tokens a second at which the policy in `FOLDER` was trained", Destination: &o.rate},
 	}
 }
@@ -86,6 +94,10 @@ func ioFlags(c *train.Config, o *options) []ufcli.Flag {
 const gcPercent = 15
 
 func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
+	if o.dryRun && o.check {
+		return cli.Usagef("--dry-run and --check: want one of them")
+	}
+	cfg.Look = o.dryRun || o.check
 	if err := cfg.Check(); err != nil {
 		return cli.Usagef("%w", err)
 	}
@@ -102,6 +114,14 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 	cfg.Source.Paths, cfg.Source.Stdin = append(o.in.Value(), env.Args...), env.Stdin
 	cfg.Source.Report = func(err error) { env.Log.Warn("bad record: " + err.Error()) }
 	if err := cli.Apart(cfg.Source.Paths, cli.Output{Flag: "rejects", Path: cfg.Source.Rejects}); err != nil {
+		return err
+	}
+	switch {
+	case o.dryRun:
+		_, err := train.DryRun(ctx, cfg, env.Stdout)
+		return err
+	case o.check:
+		_, err := train.CheckRows(ctx, cfg, o.drift, env.Stdout)
 		return err
 	}
 	st, err := train.Run(ctx, cfg)

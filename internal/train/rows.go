@@ -38,6 +38,7 @@ type row struct {
 	sampled []float32 // log-probabilities by the engine, of the trained tokens; nil: none comparable
 	turns   []int     // the turn of each trained token, from 0
 	options traj.EnvOptions
+	replay  *replay // nil: not asked for, or no tokens to compare
 }
 
 // attempt names the attempt of which the row is a part.
@@ -115,6 +116,13 @@ func (a *admission) rows(rec *traj.Scored) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a.cfg.replays && a.ownTokens(&rec.Trajectory) {
+		p, err := replayed(a.codec, &rec.Trajectory)
+		if err != nil {
+			return nil, dataset.Badf("messages", "%v", err)
+		}
+		r.replay = &p
+	}
 	rows := make([]row, 0, len(samples))
 	for _, s := range samples {
 		r.Sample = s
@@ -174,10 +182,15 @@ func (a *admission) playedByParent(rec *traj.Scored) error {
 	return nil
 }
 
+// ownTokens says that t was sampled by the parent or an ancestor.
+func (a *admission) ownTokens(t *traj.Trajectory) bool {
+	return len(t.TokenIDs) > 0 && slices.Contains(a.lineage, t.Policy.Hash)
+}
+
 // samples are the tokens of t: as sampled by the parent or an ancestor, else
 // rendered, since another policy's tokens may be of another vocabulary.
 func (a *admission) samples(r *row, t *traj.Trajectory) ([]model.Sample, error) {
-	if len(t.TokenIDs) == 0 || !slices.Contains(a.lineage, t.Policy.Hash) {
+	if !a.ownTokens(t) {
 		return a.rendered(t)
 	}
 	if a.cfg.Method != "sft" {

@@ -70,6 +70,9 @@ type Config struct {
 	NewModel func(model.Config, device.Backend, model.Source, model.Options) (model.Model, error)
 	Clock    clock.Clock
 	Log      *slog.Logger
+
+	Look    bool // nothing is trained: Out is not needed
+	replays bool // compare rows with their messages
 }
 
 // Stats says what a run did.
@@ -112,26 +115,13 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	if err := cfg.Check(); err != nil {
 		return Stats{}, err
 	}
-	parent, err := checkpoint.Open(cfg.Policy, checkpoint.Options{Base: cfg.Base})
+	s, err := open(ctx, cfg)
 	if err != nil {
 		return Stats{}, err
 	}
-	defer func() { _ = parent.Close() }()
-	if width := parent.Config.HiddenSize; cfg.LoRARank > width {
-		return Stats{}, fmt.Errorf("--lora-rank %d: want at most %d, the width of %s", cfg.LoRARank, width, cfg.Policy)
-	}
-	s := &stage{cfg: cfg, parent: parent}
-	if s.filter, err = parseFilter(cfg.Filter); err != nil {
-		return Stats{}, err
-	}
-	if err := s.read(ctx); err != nil {
-		return s.stats, err
-	}
+	defer func() { _ = s.parent.Close() }()
 	if err := checkpoint.Prepare(cfg.Out); err != nil { // not after hours of training
 		return s.stats, err
-	}
-	if len(s.rows) == 0 {
-		return s.stats, fmt.Errorf("no rows to train on in %s", from(cfg.Source.Paths))
 	}
 	samples := s.choose()
 	s.warn()
@@ -147,6 +137,28 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 		return s.stats, err
 	}
 	return s.stats, s.finish(t)
+}
+
+// open reads what a run of cfg reads. The caller closes the parent.
+func open(ctx context.Context, cfg Config) (s *stage, err error) {
+	s = &stage{cfg: cfg}
+	if s.filter, err = parseFilter(cfg.Filter); err != nil {
+		return nil, err
+	}
+	if s.parent, err = checkpoint.Open(cfg.Policy, checkpoint.Options{Base: cfg.Base}); err != nil {
+		return nil, err
+	}
+	if width := s.parent.Config.HiddenSize; cfg.LoRARank > width {
+		return nil, errors.Join(fmt.Errorf("--lora-rank %d: want at most %d, the width of %s", cfg.LoRARank, width, cfg.Policy), s.parent.Close())
+	}
+	if err = s.read(ctx); err == nil && len(s.rows) == 0 {
+		err = fmt.Errorf("no rows to train on in %s", from(cfg.Source.Paths))
+	}
+	if err != nil {
+		_ = s.parent.Close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // from names the inputs for people.
@@ -252,10 +264,10 @@ func (c Config) Check() error {
 	if err := c.RL.check(c); err != nil {
 		return err
 	}
-	if c.Policy == "" || c.Out == "" {
+	if c.Policy == "" || c.Out == "" && !c.Look {
 		return errors.New("--policy and --out are needed: the parent's folder and the child's")
 	}
-	if filepath.Clean(c.Policy) == filepath.Clean(c.Out) {
+	if !c.Look && filepath.Clean(c.Policy) == filepath.Clean(c.Out) {
 		return fmt.Errorf("--out %s: is the parent's folder; the child needs one of its own", c.Out)
 	}
 	return c.withDefaults().schedule(1).Check()

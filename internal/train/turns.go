@@ -1,7 +1,7 @@
 package train
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 
 	"agentmill/internal/chat"
@@ -30,7 +30,7 @@ func (a *admission) steps(r *row, t *traj.Trajectory) {
 	a.before[r.attempt()] += turn + 1
 	seen := played(t)
 	for k := range turn + 1 {
-		step := rl.Step{State: "unknown to " + r.id, Action: strconv.Itoa(k)} // like no other
+		step := rl.Step{State: fmt.Sprintf("unknown: %s %d", r.id, k)} // like no other
 		if first+k < len(seen) {
 			step = seen[first+k]
 		}
