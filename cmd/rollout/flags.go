@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	ufcli "github.com/urfave/cli/v2"
@@ -34,9 +35,11 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.IntFlag{Name: "attempts", Value: 1, Usage: "`N` attempts at each question", Destination: &o.cfg.Attempts},
 		&ufcli.IntFlag{Name: "concurrency", Value: 16, Usage: "play `N` attempts at a time", Destination: &o.cfg.Concurrency},
 		&ufcli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed `N` of all choices", Destination: &o.seed},
-		&ufcli.Float64Flag{Name: "temperature", Value: unset, DefaultText: "1; 0 with --ask", Usage: "sample at temperature `T`; 0 is greedy", Destination: &o.temperature},
+		&ufcli.Float64Flag{Name: "temperature", Value: unset, DefaultText: "1; 0 with --ask or --prompt", Usage: "sample at temperature `T`; 0 is greedy", Destination: &o.temperature},
 		&ufcli.Float64Flag{Name: "top-p", Value: 1, Usage: "sample from the likeliest tokens that have this `SHARE`", Destination: &o.topP},
 		&ufcli.IntFlag{Name: "top-k", Usage: "sample from the `K` likeliest tokens (0: all)", Destination: &o.topK},
+		&ufcli.Float64Flag{Name: "min-p", Usage: "sample from the tokens that have at least this `SHARE` of the likeliest one's probability (0: all)", Destination: &o.minP},
+		&ufcli.StringSliceFlag{Name: "stop", Usage: "end a turn before this `TEXT` (repeatable)", Destination: &o.stop},
 		&ufcli.IntFlag{Name: "context", Usage: "at most `N` tokens an attempt (0: what the model allows)", Destination: &o.policy.Local.Context},
 		&ufcli.StringFlag{Name: "precision", Value: "w16", Usage: "compute with weights of this `TYPE`: f32, or w16 (bfloat16)", Destination: &o.policy.Local.Precision},
 		&ufcli.StringFlag{Name: "device", Value: "cpu", Usage: "`NAME` of the device that computes", Destination: &o.policy.Local.Device},
@@ -47,6 +50,7 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &o.cfg.Questions.Rejects},
 		&ufcli.StringFlag{Name: "oracle", Usage: "begin each attempt with the expert's calls up to what it found (search) or read (read); the `HELP` is recorded, and such rows are not trained on", Destination: &o.oracle},
 		&ufcli.BoolFlag{Name: "open-mail", Usage: "the expert's mails stand in the prompt: rows that teach reading", Destination: &o.openMail},
+		&ufcli.StringFlag{Name: "prompt", Usage: "have the policy answer `TEXT`, outside of any environment; - reads standard input", Destination: &o.prompt},
 		&ufcli.StringFlag{Name: "ask", Usage: "answer one `QUESTION` at the terminal", Destination: &o.ask},
 		&ufcli.StringFlag{Name: "inbox", Usage: "the mailbox `ADDRESS` that --ask is about", Destination: &o.inbox},
 	}
@@ -55,8 +59,11 @@ func (o *options) flags() []ufcli.Flag {
 
 // check refuses contradictions and fills in what comes from the outside.
 func (o *options) check(e *cli.Env) error {
+	if err := o.checkPrompt(e); err != nil {
+		return err
+	}
 	switch {
-	case o.world.Index == "":
+	case o.world.Index == "" && o.prompt == "":
 		return cli.WithHint(cli.Usagef("--index is missing"), "ingest MAIL --index inbox.db writes one")
 	case o.policy.Name == "" && !o.remote.llm.Wanted():
 		return cli.Usagef("--policy is missing: want expert, heuristic, replay:FILE or a policy folder; or --base-url and --model")
@@ -84,6 +91,12 @@ func (o *options) check(e *cli.Env) error {
 		return cli.Usagef("--top-p %g: want a share above 0, at most 1", o.topP)
 	case o.topK < 0:
 		return cli.Usagef("--top-k %d: want 0 or more", o.topK)
+	case o.minP < 0 || o.minP >= 1:
+		return cli.Usagef("--min-p %g: want 0 or more, below 1", o.minP)
+	case slices.Contains(o.stop.Value(), ""):
+		return cli.Usagef("--stop: an empty text would end every turn at once")
+	case o.remote.llm.Wanted() && (o.minP > 0 || len(o.stop.Value()) > 0):
+		return cli.Usagef("--min-p and --stop are for policy folders; servers are not asked for them")
 	case o.policy.Local.Context < 0:
 		return cli.Usagef("--context %d: want 0 or more", o.policy.Local.Context)
 	case o.policy.Local.Threads < 0 || o.policy.Local.Threads > catalog.MaxThreads:
@@ -122,9 +135,9 @@ func (o *options) help() agent.Help {
 const leastTemperature = 1e-3
 
 func (o *options) sampling() traj.Sampling {
-	s := traj.Sampling{Temperature: o.temperature, TopP: o.topP, TopK: o.topK}
+	s := traj.Sampling{Temperature: o.temperature, TopP: o.topP, TopK: o.topK, MinP: o.minP, Stop: o.stop.Value()}
 	if s.Temperature == unset {
-		if s.Temperature = 1; o.ask != "" {
+		if s.Temperature = 1; o.ask != "" || o.prompt != "" {
 			s.Temperature = 0
 		}
 	}

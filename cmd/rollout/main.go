@@ -33,6 +33,8 @@ examples, after make demo:
 and with a server:
   OPENAI_API_KEY=... bin/rollout runs/demo/questions.parquet --index runs/demo/inbox.db \
     --base-url http://localhost:8000/v1 --model NAME --limit 20 --out runs/remote.jsonl
+and of text, outside of any environment:
+  bin/rollout --policy models/smollm2 --prompt "Why is the sky blue?"
 
 A policy is expert (it is told the sources; for distillation), heuristic (no model, no gold), replay:FILE (calls that
 were recorded elsewhere are played again), one of the null policies that check an environment (null-abstain, null-empty,
@@ -49,10 +51,13 @@ type options struct {
 	rules             rules
 	oracle            string
 	openMail          bool
+	prompt            string
 	ask, inbox, shard string
 	seed              uint64
 	temperature, topP float64
 	topK              int
+	minP              float64
+	stop              ufcli.StringSlice
 }
 
 func command() *cli.Command {
@@ -62,6 +67,7 @@ func command() *cli.Command {
 		Usage:       "play a policy at questions",
 		ArgsUsage:   "[FILE ...]",
 		Description: description,
+		Commands:    []*cli.Command{benchCommand()},
 		Flags:       append(o.flags(), o.rules.flags()...),
 		Run:         o.run,
 	}
@@ -70,6 +76,9 @@ func command() *cli.Command {
 func (o *options) run(ctx context.Context, e *cli.Env) error {
 	if err := o.check(e); err != nil {
 		return err
+	}
+	if o.prompt != "" {
+		return o.complete(ctx, e)
 	}
 	g, err := o.game(e)
 	if _, ok := errors.AsType[*catalog.UnknownError](err); ok {

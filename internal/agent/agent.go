@@ -35,6 +35,9 @@ type Task struct {
 	TurnTokens int    // most tokens that one turn may sample
 	MaxTurns   int
 	Given      int // calls of the expert that Prompt tells already
+	// Stream, if set, is told a turn's text as it is sampled, piece by piece. A
+	// policy that cannot does not call it.
+	Stream func(piece string)
 
 	// Question is for policies that are told the gold (the expert); others
 	// must not look at anything but its text and its mailbox.

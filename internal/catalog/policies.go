@@ -68,10 +68,29 @@ func OpenPolicy(c PolicyConfig) (agent.Policy, error) {
 	if file, ok := strings.CutPrefix(c.Name, replayPrefix); ok {
 		return scripted.Open(file, c.Env)
 	}
+	return openFolder(c, oneOf(policies)+", replay:FILE, or a policy folder")
+}
+
+// Unweighted reports whether name is that of a policy without a model.
+func Unweighted(name string) bool {
+	_, named := policies[name]
+	return named || strings.HasPrefix(name, replayPrefix)
+}
+
+// OpenText makes a policy that writes text, for use outside of any environment: a
+// policy folder, or a model on a server.
+func OpenText(c PolicyConfig) (agent.Policy, error) {
+	if c.Remote.Client != nil {
+		return prompted.New(c.Remote), nil
+	}
+	return openFolder(c, "a policy folder")
+}
+
+func openFolder(c PolicyConfig, want string) (agent.Policy, error) {
 	c.Local.Dir = c.Name
 	local, err := OpenLocal(c.Local)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, checkpoint.ErrNotPolicy) {
-		return nil, fmt.Errorf("policy %q: want %s, replay:FILE, or a policy folder: %w", c.Name, oneOf(policies), err)
+		return nil, fmt.Errorf("policy %q: want %s: %w", c.Name, want, err)
 	}
 	if err != nil {
 		return nil, err
@@ -84,7 +103,7 @@ func OpenPolicy(c PolicyConfig) (agent.Policy, error) {
 // tool format of the folder's chat template. Base is as in LocalConfig.
 func Rules(name, base string) (rules traj.EnvOptions, trained bool, err error) {
 	rules = DefaultOptions()
-	if _, named := policies[name]; named || name == "" || strings.HasPrefix(name, replayPrefix) {
+	if name == "" || Unweighted(name) {
 		return rules, false, nil
 	}
 	path := filepath.Join(name, checkpoint.ManifestFile)

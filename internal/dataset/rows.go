@@ -121,9 +121,11 @@ type policyRow struct {
 }
 
 type samplingRow struct {
-	Temperature float64 `parquet:"temperature"`
-	TopP        float64 `parquet:"top_p"`
-	TopK        int64   `parquet:"top_k"`
+	Temperature float64  `parquet:"temperature"`
+	TopP        float64  `parquet:"top_p"`
+	TopK        int64    `parquet:"top_k"`
+	MinP        float64  `parquet:"min_p"`
+	Stop        []string `parquet:"stop,list"`
 }
 
 type optionsRow struct {
@@ -243,7 +245,7 @@ func rowOfTrajectory(t *traj.Trajectory) (row trajectoryRow, err error) {
 	row = trajectoryRow{
 		Schema: int64(t.Schema), ID: t.ID, Group: t.Group, Attempt: int64(t.Attempt), Seed: t.Seed,
 		Policy: policyRow(t.Policy), Env: t.Env, EnvOptions: rowOfOptions(t.EnvOptions),
-		Sampling: samplingRow{t.Sampling.Temperature, t.Sampling.TopP, int64(t.Sampling.TopK)},
+		Sampling: samplingRow{t.Sampling.Temperature, t.Sampling.TopP, int64(t.Sampling.TopK), t.Sampling.MinP, t.Sampling.Stop},
 		Turns:    convert(t.Turns, rowOfTurn),
 		TokenIDs: t.TokenIDs, Trained: t.Trained, LogProbs: t.LogProbs, LogProbsFull: t.LogProbsFull,
 		Part: int64(t.Part), Answer: answerRow(t.Answer), Stop: string(t.Stop),

@@ -165,6 +165,10 @@ func checkSampling(s traj.Sampling) error {
 		return fmt.Errorf("top_p is %v: want 0 to 1 (0 and 1: off)", s.TopP)
 	case s.TopK < 0:
 		return fmt.Errorf("top_k is %d: want at least 0 (0: off)", s.TopK)
+	case !(s.MinP >= 0 && s.MinP < 1):
+		return fmt.Errorf("min_p is %v: want 0 to below 1 (0: off)", s.MinP)
+	case slices.Contains(s.Stop, ""):
+		return errors.New("stop: an empty text would end every turn at once")
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func play(e *infer.Engine, task agent.Task, turns int) (agent.Trace, []agent.Rep
 
 // samplings are the distributions that the tests mix.
 var samplings = []traj.Sampling{
-	{Temperature: 1}, {Temperature: 0.7, TopP: 0.8}, {Temperature: 1.3, TopK: 4}, {}, {Temperature: 1, TopK: 5, TopP: 0.9},
+	{Temperature: 1}, {Temperature: 0.7, TopP: 0.8}, {Temperature: 1.3, TopK: 4}, {}, {Temperature: 1, TopK: 5, TopP: 0.9}, {Temperature: 1, MinP: 0.08},
 }
 
 // playAll plays 20 attempts at once. Their prompts begin alike, which lets them

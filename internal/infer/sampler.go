@@ -104,14 +104,14 @@ func (s *sampler) sampleAt(temp float64, logits device.Mat, turns []*turn, out [
 }
 
 // draw chooses a token of one row: of logits when greedy, else of probabilities.
-// Its logp is minus the logarithm of the mass that top-k and top-p leave.
+// Its logp is minus the logarithm of the mass that top-k, top-p and min-p leave.
 func (s *sampler) draw(row []float32, t *turn) drawn {
 	o := t.session.sampling
 	if o.Temperature == 0 {
 		return drawn{id: argmax(row)}
 	}
 	u := t.session.rng.Float64()
-	if o.TopK == 0 && (o.TopP == 0 || o.TopP == 1) {
+	if !o.Truncated() {
 		return drawn{id: pick(row, u)}
 	}
 	s.cands = candidates(s.cands[:0], row, o)
@@ -152,13 +152,29 @@ type candidate struct {
 	p  float32
 }
 
-// candidates are the tokens that top-k, then top-p of those, leave: the most
-// probable first, equal ones in the order of ids.
+// candidates are the tokens that top-k, then top-p of those, then min-p leave: the
+// most probable first, equal ones in the order of ids. min-p (Nguyen et al. 2024)
+// keeps what is at least so likely as that share of the likeliest.
 func candidates(dst []candidate, probs []float32, o traj.Sampling) []candidate {
+	least := float32(o.MinP) * slices.Max(probs)
+	dst = nucleusOf(dst, probs, o, least)
+	n := len(dst)
+	for n > 1 && dst[n-1].p < least {
+		n--
+	}
+	return dst[:n]
+}
+
+// nucleusOf are the tokens that top-k, then top-p of those, leave. Those below
+// least need not be among them.
+func nucleusOf(dst []candidate, probs []float32, o traj.Sampling, least float32) []candidate {
 	floor, room := float32(0), len(probs)
-	if o.TopK > 0 {
+	switch {
+	case o.TopK > 0:
 		room = 2*o.TopK + 64
-	} else {
+	case o.MinP > 0:
+		floor = math.Nextafter32(least, 0)
+	default:
 		// All tokens below this share together have less than what top_p leaves
 		// out, so the most probable top_p does not need them.
 		floor = float32((1 - o.TopP) / float64(len(probs)) / 2)

@@ -40,6 +40,10 @@ func TestCandidates(t *testing.T) {
 		{"top-k larger than the vocabulary", traj.Sampling{TopK: 100}, []int32{1, 3, 4, 0, 2, 5}},
 		{"top-p keeps the token that crosses it", traj.Sampling{TopP: 0.7}, []int32{1, 3, 4}},
 		{"top-p of the most probable alone", traj.Sampling{TopP: 0.1}, []int32{1}},
+		{"min-p keeps a share of the likeliest", traj.Sampling{MinP: 0.5}, []int32{1, 3, 4}},
+		{"min-p keeps what has more than that share", traj.Sampling{MinP: 0.33}, []int32{1, 3, 4, 0}},
+		{"min-p after top-p", traj.Sampling{MinP: 0.5, TopP: 0.5}, []int32{1, 3}},
+		{"min-p after top-k", traj.Sampling{MinP: 0.01, TopK: 2}, []int32{1, 3}},
 		{"top-p counts shares of what top-k left", traj.Sampling{TopK: 3, TopP: 0.7}, []int32{1, 3}},
 	} {
 		var got []int32
@@ -68,7 +72,7 @@ func TestCandidatesOfMany(t *testing.T) {
 		all[i] = candidate{int32(i), p}
 	}
 	all = mostProbable(all, len(all))
-	for _, o := range []traj.Sampling{{TopK: 1}, {TopK: 40}, {TopK: 700}, {TopP: 0.5}, {TopP: 0.99}, {TopP: 0.9999}, {TopK: 300, TopP: 0.9}} {
+	for _, o := range []traj.Sampling{{TopK: 1}, {TopK: 40}, {TopK: 700}, {TopP: 0.5}, {TopP: 0.99}, {TopP: 0.9999}, {TopK: 300, TopP: 0.9}, {MinP: .05}, {MinP: .9}, {MinP: .01, TopP: .9}, {MinP: .1, TopK: 200, TopP: .95}} {
 		want := all
 		if o.TopK > 0 {
 			want = want[:o.TopK]
@@ -80,8 +84,37 @@ func TestCandidatesOfMany(t *testing.T) {
 			}
 			want = want[:nucleus(want, o.TopP*mass)]
 		}
+		want = want[:len(want)-countBelow(want, float32(o.MinP)*want[0].p)]
 		if diff := cmp.Diff(want, candidates(nil, probs, o), cmp.AllowUnexported(candidate{})); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", o, diff)
+		}
+	}
+}
+
+func countBelow(c []candidate, least float32) (n int) {
+	for _, x := range c {
+		if x.p < least {
+			n++
+		}
+	}
+	return n
+}
+
+func TestSettled(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		stops []string
+		want  int
+	}{
+		{"plain", nil, 5},
+		{"half a \ufffd", nil, 7},
+		{"an END? no", []string{"END."}, 10},
+		{"an EN", []string{"END."}, 3},
+		{"an EN", []string{"ENDS", "N!"}, 3},
+		{"", []string{"x"}, 0},
+	} {
+		if got := settled(tt.text, tt.stops); got != tt.want {
+			t.Errorf("settled(%q, %q) = %d, want %d", tt.text, tt.stops, got, tt.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package infer
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"sync"
 
 	"agentmill/internal/agent"
@@ -21,6 +22,7 @@ type session struct {
 	sampling traj.Sampling
 	rng      *rand.Rand
 	limit    int // most tokens a turn
+	stream   func(string)
 	close    sync.Once
 
 	dialog dialog.Dialog
@@ -42,7 +44,7 @@ type session struct {
 
 func newSession(e *Engine, task agent.Task) (*session, error) {
 	s := &session{
-		engine: e, sampling: task.Sampling, limit: task.TurnTokens,
+		engine: e, sampling: task.Sampling, limit: task.TurnTokens, stream: task.Stream,
 		rng: seed.Stream(task.Seed, "sample"),
 	}
 	if s.limit <= 0 {
@@ -59,7 +61,7 @@ func newSession(e *Engine, task agent.Task) (*session, error) {
 
 // Next appends what was observed and samples the next turn.
 func (s *session) Next(ctx context.Context, observed []chat.Message) (agent.Reply, error) {
-	t := &turn{ctx: ctx, session: s, left: s.limit, done: make(chan struct{})}
+	t := &turn{ctx: ctx, session: s, left: s.limit, cut: -1, done: make(chan struct{})}
 	if s.sampled > 0 {
 		if err := s.goOn(t, observed); err != nil {
 			return agent.Reply{}, err
@@ -67,22 +69,18 @@ func (s *session) Next(ctx context.Context, observed []chat.Message) (agent.Repl
 	}
 	start := s.engine.cfg.Clock.Now()
 	prompt, cached := len(s.tokens), min(s.cached, t.kept(s))
+	t.begin = prompt
 	if prompt >= s.engine.cfg.Context {
 		t.finish = chat.FinishContext
 	} else if err := s.play(t); err != nil {
 		return agent.Reply{}, err
 	}
 	ids := s.tokens[prompt:]
-	reply := agent.Reply{Turn: chat.Turn{
+	s.text = t.text()
+	return agent.Reply{Text: s.text, Turn: chat.Turn{
 		PromptTokens: prompt, CompletionTokens: len(ids), Cached: cached,
 		FinishReason: t.finish, Seconds: clock.Since(s.engine.cfg.Clock, start),
-	}}
-	if t.finish == chat.FinishStop {
-		ids = ids[:len(ids)-1]
-	}
-	s.text = s.engine.cfg.Codec.Decode(ids)
-	reply.Text = s.text
-	return reply, nil
+	}}, nil
 }
 
 // goOn takes in what was observed after the last turn.
@@ -171,13 +169,77 @@ func (s *session) push(id int32, trained bool, logp, full float32) {
 type turn struct {
 	ctx     context.Context //nolint:containedctx // a turn lives as long as the call it belongs to
 	session *session
+	begin   int     // tokens before it
 	left    int     // tokens that may still be sampled
+	cut     int     // bytes of the text before a stop string; -1: there is none
+	told    int     // bytes of the text that were streamed
 	prompt  []int32 // of a part that begins with this turn, else nil
 	same    int     // tokens of it that stood there before
 	finish  chat.FinishReason
 	over    bool
 	err     error
 	done    chan struct{}
+}
+
+// text is what was sampled so far, without the turn's end and what follows a stop
+// string.
+func (t *turn) text() string {
+	s := t.session
+	ids := s.tokens[t.begin:]
+	if n := len(ids); n > 0 && ids[n-1] == s.engine.cfg.Codec.EndOfTurn() {
+		ids = ids[:n-1]
+	}
+	text := s.engine.cfg.Codec.Decode(ids)
+	if t.cut >= 0 {
+		text = text[:t.cut]
+	}
+	return text
+}
+
+// stopped reports whether a stop string ends the turn.
+func (t *turn) stopped() bool {
+	stops := t.session.sampling.Stop
+	if len(stops) == 0 {
+		return false
+	}
+	text := t.text()
+	for _, stop := range stops {
+		if at := strings.Index(text, stop); at >= 0 && (t.cut < 0 || at < t.cut) {
+			t.cut = at
+		}
+	}
+	return t.cut >= 0
+}
+
+// tell streams what is new of the text, but for what the next token may change:
+// half a character, or the beginning of a stop string.
+func (t *turn) tell() {
+	if t.session.stream == nil {
+		return
+	}
+	text := t.text()
+	end := len(text)
+	if t.finish == "" {
+		end = settled(text, t.session.sampling.Stop)
+	}
+	if end > t.told {
+		t.session.stream(text[t.told:end])
+		t.told = end
+	}
+}
+
+// settled is how much of a text no further token changes.
+func settled(text string, stops []string) int {
+	end := len(strings.TrimRight(text, "\ufffd"))
+	for _, stop := range stops {
+		for n := min(len(stop)-1, end); n > 0; n-- {
+			if strings.HasSuffix(text[:end], stop[:n]) {
+				end -= n
+				break
+			}
+		}
+	}
+	return end
 }
 
 // kept is how many tokens of the session's cache are of use to this turn.
@@ -197,14 +259,13 @@ func (t *turn) sampled(id int32, logp, full float32) bool {
 	s.push(id, true, logp, full)
 	t.left--
 	switch {
-	case id == s.engine.cfg.Codec.EndOfTurn():
+	case id == s.engine.cfg.Codec.EndOfTurn(), t.stopped():
 		t.finish = chat.FinishStop
 	case t.left == 0:
 		t.finish = chat.FinishLength
 	case len(s.tokens) >= s.engine.cfg.Context:
 		t.finish = chat.FinishContext
-	default:
-		return true
 	}
-	return false
+	t.tell()
+	return t.finish == ""
 }

@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"internal/device/cpu", "internal/env/email", "internal/model", "internal/heuristic", "internal/scripted", "internal/openai", "internal/prompted", "internal/rl"},
 	{"internal/env/email/emailtest", "internal/model/decoder", "internal/model/modeltest", "internal/optim"},
 	{"internal/model/llama", "internal/model/qwen2", "internal/model/qwen3"},
-	{"internal/checkpoint", "internal/infer"},
+	{"internal/checkpoint", "internal/infer", "internal/speed"},
 	{"internal/checkpoint/tinypolicy"},
 	// stages: one a command, never each other
 	{"internal/ingest", "internal/synthq", "internal/filterq", "internal/rollout", "internal/judge", "internal/train", "internal/eval"},

@@ -224,12 +224,12 @@ func (a *admission) rendered(t *traj.Trajectory) ([]model.Sample, error) {
 
 // logProbsToCompare returns the engine's log-probabilities of the trained tokens, of
 // the same distribution that the trainer computes. Those of a truncated one
-// (top-p, top-k) are renormalised; then only the full ones at temperature 1
+// (top-p, top-k, min-p) are renormalised; then only the full ones at temperature 1
 // compare.
 func logProbsToCompare(t *traj.Trajectory) []float32 {
 	from := t.LogProbs
-	if s := t.Sampling; s.TopK > 0 || (s.TopP > 0 && s.TopP < 1) {
-		if from = t.LogProbsFull; s.Temperature != 1 {
+	if t.Sampling.Truncated() {
+		if from = t.LogProbsFull; t.Sampling.Temperature != 1 {
 			return nil
 		}
 	}

@@ -86,11 +86,20 @@ type Policy struct {
 	Precision string `json:"precision,omitempty"`
 }
 
-// Sampling is the distribution that tokens were drawn from. Temperature 0 is greedy.
+// Sampling is the distribution that tokens were drawn from, and what ends a
+// turn beside its end token. Temperature 0 is greedy.
 type Sampling struct {
-	Temperature float64 `json:"temperature"`
-	TopP        float64 `json:"top_p"`
-	TopK        int     `json:"top_k"`
+	Temperature float64  `json:"temperature"`
+	TopP        float64  `json:"top_p"`
+	TopK        int      `json:"top_k"`
+	MinP        float64  `json:"min_p,omitempty"` // least probability, as a share of the likeliest token's
+	Stop        []string `json:"stop,omitempty"`  // texts that end a turn; they are no part of its text
+}
+
+// Truncated reports whether tokens were cut from the distribution, so that the
+// log-probabilities of those left are renormalised.
+func (s Sampling) Truncated() bool {
+	return s.TopK > 0 || s.TopP > 0 && s.TopP < 1 || s.MinP > 0
 }
 
 // EnvOptions are the rules of the game that a row was played under.
