@@ -17,7 +17,7 @@ func (b *buffer) Slice(from, to int) device.Buffer { return &buffer{b.data[from:
 func (b *buffer) Host() []float32 { return b.data }
 
 // Alloc makes a zeroed buffer.
-func (b *Backend) Alloc(n int) device.Buffer { return &buffer{allocate(n, true)} }
+func (b *Backend) Alloc(n int) device.Buffer { return &buffer{allocate(n)} }
 
 // Free gives a buffer of Alloc back. Neither it nor its slices may be used again.
 func (b *Backend) Free(x device.Buffer) {

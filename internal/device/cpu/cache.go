@@ -112,5 +112,5 @@ func (b *Backend) takeSlab(n int) []float32 {
 			return s[:n]
 		}
 	}
-	return allocate(n, false)
+	return allocateIn(&smallSlabs, n)
 }

@@ -3,18 +3,20 @@ package cpu
 import "unsafe"
 
 // Large buffers lie outside the Go heap: the collector would let the heap grow
-// to twice the live size, and here the live size is the model. What is small,
+// to twice the live size, and here the live size is the model. They lie in
+// large pages where the system has them, since a step walks through hundreds of
+// megabytes and each small page costs a walk of the page table. What is small,
 // or what the system refuses, comes from the heap.
 
 // offHeap is the least number of values for which memory is asked of the system.
 const offHeap = 1 << 14
 
-// allocate makes n zeroed values on a 64-byte boundary, with room behind them
-// for nothing else. huge asks for large pages: fewer faults for memory that is
-// used whole.
-func allocate(n int, huge bool) []float32 {
+// allocate makes n zeroed values on a 64-byte boundary.
+func allocate(n int) []float32 { return allocateIn(&slabs, n) }
+
+func allocateIn(h *slabHeap, n int) []float32 {
 	if n >= offHeap {
-		if v := mapped(4*n, huge); v != nil {
+		if v := h.take(4 * n); v != nil {
 			return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(v))), n)
 		}
 	}
@@ -26,8 +28,8 @@ func allocate(n int, huge bool) []float32 {
 
 // release gives memory of allocate back. The slice must be the one allocate returned.
 func release(v []float32) {
-	if cap(v) >= offHeap {
-		unmap(unsafe.Pointer(unsafe.SliceData(v)))
+	if p := unsafe.Pointer(unsafe.SliceData(v)); cap(v) >= offHeap && !slabs.give(p) {
+		smallSlabs.give(p)
 	}
 }
 
@@ -37,7 +39,7 @@ func regrow(v []float32, n int) []float32 {
 		return v[:n]
 	}
 	release(v[:cap(v)])
-	return allocate(n+n/4, true)[:n]
+	return allocate(n + n/4)[:n]
 }
 
 // halves views values as twice as many 16-bit values.

@@ -2,9 +2,9 @@
 
 package cpu
 
-import "unsafe"
-
 // mapped says that there is no memory outside the heap here.
-func mapped(int, bool) []byte { return nil }
+func mapped(int) []byte { return nil }
 
-func unmap(unsafe.Pointer) {}
+func unmap([]byte) {}
+
+func preferHuge([]byte) {}

@@ -3,31 +3,26 @@
 package cpu
 
 import (
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// mappings holds what mapped returned, by its start.
-var mappings sync.Map
-
-// mapped returns size zeroed bytes of the system's, or nil.
-func mapped(size int, huge bool) []byte {
-	v, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+// mapped returns size zeroed bytes of the system's that begin at a large page's
+// boundary, or nil. size is a multiple of a large page's.
+func mapped(size int) []byte {
+	all, err := unix.MmapPtr(-1, 0, nil, uintptr(size+hugePage), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
 		return nil
 	}
-	if huge {
-		preferHuge(v)
+	skip := -uintptr(all) % hugePage
+	start := unsafe.Add(all, skip)
+	if skip > 0 {
+		_ = unix.MunmapPtr(all, skip)
 	}
-	mappings.Store(unsafe.Pointer(unsafe.SliceData(v)), v)
-	return v
+	_ = unix.MunmapPtr(unsafe.Add(start, size), hugePage-skip)
+	return unsafe.Slice((*byte)(start), size)
 }
 
-// unmap gives the mapping that starts at p back; other memory is left alone.
-func unmap(p unsafe.Pointer) {
-	if v, ok := mappings.LoadAndDelete(p); ok {
-		_ = unix.Munmap(v.([]byte))
-	}
-}
+// unmap gives what mapped returned back.
+func unmap(v []byte) { _ = unix.MunmapPtr(unsafe.Pointer(unsafe.SliceData(v)), uintptr(len(v))) }

@@ -42,11 +42,11 @@ func (b *Backend) NewWeight(out, in int, dtype device.DType) device.Weight {
 // newPacked makes memory for n values, n even, that is given back with w.
 func (w *weight) newPacked(n int) packed {
 	if w.dtype == device.BF16 {
-		memory := allocate(n/2, true)
+		memory := allocate(n / 2)
 		runtime.AddCleanup(w, release, memory)
 		return packed{bf16: halves(memory)}
 	}
-	memory := allocate(n, true)
+	memory := allocate(n)
 	runtime.AddCleanup(w, release, memory)
 	return packed{f32: memory}
 }
