@@ -43,6 +43,7 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.IntFlag{Name: "context", Usage: "at most `N` tokens an attempt (0: what the model allows)", Destination: &o.policy.Local.Context},
 		&ufcli.StringFlag{Name: "precision", Value: "w16", Usage: "compute with weights of this `TYPE`: f32, or w16 (bfloat16)", Destination: &o.policy.Local.Precision},
 		&ufcli.StringFlag{Name: "device", Value: "cpu", Usage: "`NAME` of the device that computes", Destination: &o.policy.Local.Device},
+		&ufcli.StringFlag{Name: "speculate", Usage: "guess tokens ahead and run them at once: ngram (looks up what stood there before), or the `FOLDER` of a smaller policy of the same vocabulary; what is played stays the same", Destination: &o.policy.Local.Speculate},
 		&ufcli.IntFlag{Name: "threads", Usage: "use `N` threads (0: one a processor)", Destination: &o.policy.Local.Threads},
 		&ufcli.Float64Flag{Name: "max-failed", Value: .1, Usage: "tolerate this `SHARE` of failed attempts", Destination: &o.cfg.MaxFailed},
 		&ufcli.StringFlag{Name: "journal", Usage: "keep what is played in `FILE` until the output is whole (default: beside --out)", Destination: &o.cfg.Journal},

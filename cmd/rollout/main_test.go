@@ -6,6 +6,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"agentmill/internal/checkpoint/tinypolicy"
 	"agentmill/internal/dataset"
 	"agentmill/internal/env/email/emailtest"
 	"agentmill/internal/question"
@@ -30,11 +31,16 @@ func TestScripts(t *testing.T) {
 	if err := w.Commit(); err != nil {
 		t.Fatal(err)
 	}
+	policy := filepath.Join(t.TempDir(), "policy")
+	if _, err := tinypolicy.Write(policy, 1); err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("INDEX", index)
 			e.Setenv("QUESTIONS", questions)
+			e.Setenv("POLICY", policy)
 			return nil
 		},
 	})

@@ -10,6 +10,7 @@ import (
 	"agentmill/internal/catalog"
 	"agentmill/internal/chat"
 	"agentmill/internal/cli"
+	"agentmill/internal/env"
 	"agentmill/internal/rollout"
 )
 
@@ -54,7 +55,7 @@ func (o *options) complete(ctx context.Context, e *cli.Env) (err error) {
 		if err != nil {
 			return fmt.Errorf("read the prompt: %w", err)
 		}
-		if text = string(all); strings.TrimSpace(text) == "" {
+		if text = strings.TrimRight(string(all), "\r\n"); strings.TrimSpace(text) == "" { // an echo ends its line
 			return cli.Usagef("--prompt -: nothing stands on standard input")
 		}
 	}
@@ -82,6 +83,9 @@ func (o *options) complete(ctx context.Context, e *cli.Env) (err error) {
 		return o.remote.llm.Exit(err)
 	}
 	e.Notef("%s", told(turn))
+	if r, ok := player.(env.Reporter); ok && r.Report() != "" {
+		e.Notef("%s", r.Report())
+	}
 	return nil
 }
 

@@ -64,6 +64,7 @@ type LocalConfig struct {
 	Precision string // f32 or w16
 	Context   int    // most tokens of an attempt; 0: the model's positions
 	Sessions  int    // most attempts at once; 0: a default
+	Speculate string // "", ngram, or the folder of a smaller policy of the same vocabulary
 	Clock     clock.Clock
 }
 
@@ -101,10 +102,35 @@ func OpenLocal(c LocalConfig) (*Local, error) {
 	if info.Name == "" {
 		info.Name = c.Dir
 	}
-	engine := infer.New(infer.Config{
-		Model: m, Codec: codec, Policy: info, Context: c.Context, Sessions: c.Sessions, Clock: c.Clock,
-	})
+	cfg := infer.Config{Model: m, Codec: codec, Policy: info, Context: c.Context, Sessions: c.Sessions, Clock: c.Clock, NGrams: c.Speculate == NGrams}
+	if c.Speculate != "" && !cfg.NGrams {
+		if cfg.Draft, err = openDraft(c, p, backend, dtype); err != nil {
+			m.Close()
+			return nil, errors.Join(err, backend.Close())
+		}
+	}
+	engine := infer.New(cfg)
 	return &Local{Engine: engine, Manifest: p.Manifest, Backend: backend}, nil
+}
+
+// NGrams is the speculation that needs no other model.
+const NGrams = "ngram"
+
+// openDraft opens the policy that guesses how p goes on.
+func openDraft(c LocalConfig, p *checkpoint.Policy, backend device.Backend, dtype device.DType) (model.Model, error) {
+	d, err := checkpoint.Open(c.Speculate, checkpoint.Options{})
+	if err != nil { // that no policy is there is not said of p
+		return nil, fmt.Errorf("speculate: want ngram or a policy folder: %s", err.Error())
+	}
+	defer func() { _ = d.Close() }()
+	if err := checkpoint.SameVocabulary(p, d); err != nil {
+		return nil, fmt.Errorf("speculate: policy %s %w", c.Speculate, err)
+	}
+	m, err := NewModel(d.Config, backend, d.Merged(), model.Options{DType: dtype})
+	if err != nil {
+		return nil, fmt.Errorf("speculate: open policy %s: %w", c.Speculate, err)
+	}
+	return m, nil
 }
 
 // Close ends the engine and its device.

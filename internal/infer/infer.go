@@ -38,7 +38,12 @@ type Config struct {
 	Context     int // most tokens of a session; 0: as many as the model has positions
 	Sessions    int // most live sessions, others wait in Begin; 0: 32
 	BatchTokens int // most tokens of one step; 0: 512
-	Clock       clock.Clock
+	// Speculation: guesses are looked up in the session itself (NGrams), or made by
+	// a smaller model of the same vocabulary (Draft, which the engine owns).
+	NGrams  bool
+	Draft   model.Model
+	Guesses int // most tokens that are guessed at once; 0: 4
+	Clock   clock.Clock
 }
 
 // An Engine is an agent.Policy over one model.
@@ -48,6 +53,7 @@ type Engine struct {
 	jobs    chan job
 	quit    chan struct{}
 	stopped chan struct{}
+	guesses guesses
 }
 
 var _ agent.Policy = (*Engine)(nil)
@@ -66,6 +72,9 @@ func New(cfg Config) *Engine {
 	if cfg.BatchTokens <= 0 {
 		cfg.BatchTokens = 512
 	}
+	if cfg.Guesses <= 0 {
+		cfg.Guesses = 4
+	}
 	if cfg.Clock == nil {
 		cfg.Clock = clock.Real()
 	}
@@ -79,6 +88,9 @@ func New(cfg Config) *Engine {
 
 // ShowsTools says whether the model's template writes tools into the prompt.
 func (e *Engine) ShowsTools() bool { return e.cfg.Codec.ShowsTools() }
+
+// Report says how speculation went, "" without.
+func (e *Engine) Report() string { return e.guesses.String() }
 
 // Info names the policy in records.
 func (e *Engine) Info() traj.Policy { return e.cfg.Policy }

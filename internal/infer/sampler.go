@@ -11,7 +11,7 @@ import (
 	"agentmill/internal/traj"
 )
 
-// A drawn token, its log-probability in the distribution it was drawn from, and
+// A drawn token (-1: none was), its log-probability in the distribution it was drawn from, and
 // in the full one at temperature 1. Greedy choice is a distribution with one
 // token: its logp is 0.
 type drawn struct {
@@ -82,9 +82,18 @@ func (s *sampler) sampleAt(temp float64, logits device.Mat, turns []*turn, out [
 	} else {
 		s.backend.Download(host, logits.Buf)
 	}
+	nth, wrong := 0, false // row of its turn, behind a wrong guess
 	for i, t := range turns {
+		if nth++; i == 0 || turns[i-1] != t {
+			nth, wrong = 0, false
+		}
+		if wrong {
+			out[i], ids[i] = drawn{id: -1}, 0
+			continue
+		}
 		out[i] = s.draw(host[i*s.vocab:(i+1)*s.vocab], t)
 		ids[i] = out[i].id
+		wrong = nth < len(t.guess) && t.guess[nth] != out[i].id
 	}
 	if temp > 0 {
 		s.backend.LogProbs(logp, lse, logits, ids, invTemp)
@@ -96,6 +105,9 @@ func (s *sampler) sampleAt(temp float64, logits device.Mat, turns []*turn, out [
 		s.backend.LogProbs(logp, lse, logits, ids, 1)
 	}
 	for i := range out {
+		if out[i].id < 0 {
+			continue
+		}
 		out[i].full = logp[i]
 		if x := logp[i]; x-x != 0 {
 			out[i].err = fmt.Errorf("sample token %d: the model's log-probability is %v: want a finite number", turns[i].session.sampled, x)

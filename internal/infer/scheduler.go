@@ -24,12 +24,13 @@ type scheduler struct {
 	active  []*turn
 	ready   []*turn // those of this step that are up to date
 	batch   model.Batch
+	drafter drafter // nil without speculation
 }
 
 // schedule is the goroutine that owns the model.
 func (e *Engine) schedule() {
 	defer close(e.stopped)
-	s := &scheduler{engine: e, model: e.cfg.Model, sampler: newSampler(e.cfg.Model)}
+	s := &scheduler{engine: e, model: e.cfg.Model, sampler: newSampler(e.cfg.Model), drafter: newDrafter(&e.cfg)}
 	defer s.close()
 	for s.collect() {
 		s.dropCancelled()
@@ -37,6 +38,16 @@ func (e *Engine) schedule() {
 			s.step()
 		}
 	}
+}
+
+func newDrafter(cfg *Config) drafter {
+	switch {
+	case cfg.Draft != nil:
+		return newSmall(cfg.Draft, cfg.Context)
+	case cfg.NGrams:
+		return ngrams{}
+	}
+	return nil
 }
 
 // collect takes in new jobs. It waits for one only when there is nothing to
@@ -79,6 +90,9 @@ func (s *scheduler) accept(j job) {
 			own.cached = min(own.cached, j.turn.kept(own))
 			own.cache.Truncate(own.cached)
 			own.prompt = j.turn.prompt
+			if s.drafter != nil {
+				s.drafter.forget(own)
+			}
 		}
 		own.playing = true
 		s.active = append(s.active, j.turn)
@@ -90,6 +104,9 @@ func (s *scheduler) end(own *session) {
 	if i := slices.Index(s.live, own); i >= 0 {
 		s.live = slices.Delete(s.live, i, i+1)
 		own.cache.Free()
+		if s.drafter != nil {
+			s.drafter.forget(own)
+		}
 	}
 }
 
@@ -103,16 +120,20 @@ func (s *scheduler) dropCancelled() {
 
 // step runs the next tokens of all turns and samples for those up to date.
 func (s *scheduler) step() {
+	s.guess()
 	s.assemble()
 	logits := s.model.Logits(&s.batch)
 	s.sampler.sample(logits, s.ready)
 	for i, t := range s.ready {
-		if d := &s.sampler.drawn[i]; d.err != nil {
+		switch d := &s.sampler.drawn[i]; {
+		case d.id < 0: // behind a guess that was wrong
+		case d.err != nil:
 			t.err = d.err
-		} else {
+		default:
 			t.over = !t.sampled(d.id, d.logp, d.full)
 		}
 	}
+	s.settle()
 	s.keep(func(t *turn) bool { return t.err == nil && !t.over })
 }
 
@@ -181,18 +202,26 @@ func (s *scheduler) assemble() {
 func (s *scheduler) add(t *turn) {
 	b := &s.batch
 	pending := t.pending()
-	n := min(len(pending), s.engine.cfg.BatchTokens-len(b.IDs))
+	room := s.engine.cfg.BatchTokens - len(b.IDs)
+	n := min(len(pending), room)
 	if n <= 0 {
 		return
 	}
 	start := len(b.IDs)
 	b.IDs = append(b.IDs, pending[:n]...)
+	if len(pending) > 1 {
+		t.guess = t.guess[:0]
+	}
+	t.guess = t.guess[:min(len(t.guess), room-n)]
+	b.IDs = append(b.IDs, t.guess...)
+	whole := n == len(pending)
+	n += len(t.guess)
 	for i := range n {
 		b.Positions = append(b.Positions, int32(t.session.cached+i))
 	}
 	b.Seqs = append(b.Seqs, device.Seq{Start: start, Len: n, Cache: t.session.cache})
-	if n == len(pending) {
-		b.Rows = append(b.Rows, int32(start+n-1))
+	for i := n - 1 - len(t.guess); whole && i < n; i++ {
+		b.Rows = append(b.Rows, int32(start+i))
 		s.ready = append(s.ready, t)
 	}
 	t.session.cached += n
@@ -220,5 +249,8 @@ func (s *scheduler) close() {
 		return false
 	})
 	s.sampler.close()
+	if s.drafter != nil {
+		s.drafter.close()
+	}
 	s.model.Close()
 }

@@ -173,6 +173,7 @@ type turn struct {
 	left    int     // tokens that may still be sampled
 	cut     int     // bytes of the text before a stop string; -1: there is none
 	told    int     // bytes of the text that were streamed
+	guess   []int32 // tokens that are run behind the pending one
 	prompt  []int32 // of a part that begins with this turn, else nil
 	same    int     // tokens of it that stood there before
 	finish  chat.FinishReason
@@ -251,7 +252,10 @@ func (t *turn) kept(s *session) int {
 }
 
 // pending are the tokens that the model has not seen yet.
-func (t *turn) pending() []int32 { return t.session.tokens[t.session.cached:] }
+func (t *turn) pending() []int32 {
+	s := t.session
+	return s.tokens[min(s.cached, len(s.tokens)):]
+}
 
 // sampled takes in a sampled token and reports whether the turn goes on.
 func (t *turn) sampled(id int32, logp, full float32) bool {

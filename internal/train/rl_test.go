@@ -208,7 +208,7 @@ func TestTeacherOfAnotherVocabulary(t *testing.T) {
 	}
 	cfg := b.config(t, "distill", "child", b.played(1, 1, 0))
 	cfg.RL.Teacher = other
-	if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), `is "y" to it and "x" to the student; want the same vocabulary`) {
+	if _, err := Run(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), `is "y" to it and "x" to the policy; want the same vocabulary`) {
 		t.Errorf("got %v, want a refusal", err)
 	}
 }

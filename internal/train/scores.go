@@ -1,7 +1,6 @@
 package train
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -155,7 +154,7 @@ func (t *trainer) openReference() (err error) {
 	if err != nil {
 		return err
 	}
-	if err := sameVocabulary(t.parent, t.reference); err != nil {
+	if err := checkpoint.SameVocabulary(t.parent, t.reference); err != nil {
 		return errors.Join(fmt.Errorf("the %s %s: %w", t.referenceRole(), dir, err), t.closeReference())
 	}
 	t.referenceHash = t.reference.Hash
@@ -169,20 +168,6 @@ func (t *trainer) closeReference() error {
 	err := t.reference.Close()
 	t.reference = nil
 	return err
-}
-
-// sameVocabulary refuses a policy whose tokens mean something else.
-func sameVocabulary(student, other *checkpoint.Policy) error {
-	a, b := student.Tokenizer, other.Tokenizer
-	if a.Size() != b.Size() || student.Config.VocabSize > other.Config.VocabSize {
-		return fmt.Errorf("has a vocabulary of %d tokens, the student one of %d; want the same", b.Size(), a.Size())
-	}
-	for id := range int32(a.Size()) {
-		if x, y := a.DecodeBytes([]int32{id}), b.DecodeBytes([]int32{id}); !bytes.Equal(x, y) {
-			return fmt.Errorf("token %d is %q to it and %q to the student; want the same vocabulary", id, y, x)
-		}
-	}
-	return nil
 }
 
 // scoreRows are the log-probabilities of the trained tokens of rows under m.
