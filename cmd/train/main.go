@@ -30,6 +30,7 @@ examples, after make demo:
   bin/train runs/demo/scored-01.jsonl.zst --policy runs/demo/policy-00 --method distill --teacher runs/demo/policy-08 --out runs/taught
   bin/train runs/demo/scored-01.jsonl.zst --policy runs/demo/policy-00 --dry-run
   bin/train runs/demo/scored-01.jsonl.zst --policy runs/demo/policy-00 --check
+  bin/train --policy runs/adapter --export gguf --out runs/gguf
   bin/judge runs/demo/rollouts-01.jsonl.zst | bin/train --policy runs/demo/policy-00 --lora-rank 16 --out runs/adapter
 
 --method grpo needs rows that the parent itself sampled: each attempt is compared with the others at
@@ -47,6 +48,7 @@ type options struct {
 	dryRun  bool
 	check   bool
 	drift   float64
+	export  string
 	in      ufcli.StringSlice
 	terms   ufcli.StringSlice
 	votes   string
@@ -85,6 +87,7 @@ func ioFlags(c *train.Config, o *options) []ufcli.Flag {
 		&ufcli.BoolFlag{Name: "dry-run", Usage: "train nothing: print rewards, every kind of advantage, tokens, time and memory (no --out)", Destination: &o.dryRun},
 		&ufcli.BoolFlag{Name: "check", Usage: "train nothing: compare rows with tokenizer and template, and the engine's numbers with the trainer's; status 1 where they drift (no --out)", Destination: &o.check},
 		&ufcli.Float64Flag{Name: "max-drift", Value: 0.05, Usage: "check: engine and trainer may differ by `X` in the mean", Destination: &o.drift, Action: cli.Positive("max-drift")},
+		&ufcli.StringFlag{Name: "export", Usage: "train nothing: write --policy to --out as `WHAT`: merged (no adapter, bf16) or gguf (a folder with model.gguf), and compare both", Destination: &o.export},
 		&ufcli.StringFlag{Name: "rate", Usage: "only print the tokens a second at which the policy in `FOLDER` was trained", Destination: &o.rate},
 	}
 }
@@ -98,6 +101,9 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 		return cli.Usagef("--dry-run and --check: want one of them")
 	}
 	cfg.Look = o.dryRun || o.check
+	if o.export != "" && (cfg.Look || !slices.Contains(train.Exports(), o.export)) {
+		return cli.Usagef("--export %q: want one of %v, without --dry-run and --check", o.export, train.Exports())
+	}
 	if err := cfg.Check(); err != nil {
 		return cli.Usagef("%w", err)
 	}
@@ -117,6 +123,8 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 		return err
 	}
 	switch {
+	case o.export != "":
+		return export(ctx, env, cfg, o.export)
 	case o.dryRun:
 		_, err := train.DryRun(ctx, cfg, env.Stdout)
 		return err
@@ -135,6 +143,18 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 	if st.Bad > 0 {
 		return cli.Partialf("%d of %d records were bad", st.Bad, st.Bad+st.Read)
 	}
+	return nil
+}
+
+func export(ctx context.Context, env *cli.Env, cfg train.Config, what string) error {
+	if len(cfg.Source.Paths) > 0 {
+		return cli.Usagef("--export: takes no rows, got %v", cfg.Source.Paths)
+	}
+	e, err := train.Export(ctx, cfg, what)
+	if err != nil {
+		return err
+	}
+	env.Notef("wrote %s, %.12s; log-probabilities of random tokens differ from the policy's by %.3g in the mean, %.3g at most", train.ExportPath(cfg.Out, what), e.Hash, e.Mean, e.Max)
 	return nil
 }
 

@@ -63,6 +63,11 @@ func Save(dir string, c Contents) (Manifest, error) {
 }
 
 func save(dir string, c Contents) (m Manifest, err error) {
+	return intoFolder(dir, func(tmp string) (Manifest, error) { return c.write(tmp, dir) })
+}
+
+// intoFolder lets write fill a temporary folder, which then takes dir's place.
+func intoFolder(dir string, write func(tmp string) (Manifest, error)) (m Manifest, err error) {
 	parent, name := filepath.Dir(dir), filepath.Base(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return m, err
@@ -81,7 +86,7 @@ func save(dir string, c Contents) (m Manifest, err error) {
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return m, err
 	}
-	if m, err = c.write(tmp, dir); err != nil {
+	if m, err = write(tmp); err != nil {
 		return m, err
 	}
 	return m, replace(tmp, dir)

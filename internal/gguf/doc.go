@@ -1,5 +1,6 @@
 // Package gguf reads GGUF files, versions 2 and 3: metadata and tensors of the
-// types f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q4_K, q5_K and q6_K.
+// types f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q4_K, q5_K and q6_K. It
+// writes version 3, f32 and bf16.
 //
 // Open maps the file and reads the header alone; Tensor and Fill dequantise on
 // demand, from where the values lie. Names and

@@ -144,6 +144,9 @@ func (t *Tokenizer) addMerges(byToken map[string]int32) error {
 	return nil
 }
 
+// Vocab returns what t was built from. The caller does not change it.
+func (t *Tokenizer) Vocab() Vocab { return t.vocab }
+
 // Size is the number of ids, unused ones included.
 func (t *Tokenizer) Size() int { return len(t.bytes) }
 

@@ -3,10 +3,10 @@ package train
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +117,7 @@ func (g *trl) samples(tr *trainer) (samples []sample) {
 	prompts, completions := g.get("prompt_ids"), g.get("completion_ids")
 	in, tool := g.get("completion_mask"), g.get("tool_mask")
 	for i := range trlRows {
-		r := &row{id: fmt.Sprint(i), invTemp: 1}
+		r := &row{id: strconv.Itoa(i), invTemp: 1}
 		r.credit.Attempt = i
 		for _, id := range prompts[i*trlPrompt:][:trlPrompt] {
 			r.IDs, r.Trained = append(r.IDs, int32(id)), append(r.Trained, false)

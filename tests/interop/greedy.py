@@ -4,6 +4,7 @@ Reads {"dir": FOLDER, "prompts": [[...]], "tokens": N} from standard input and
 answers {"transformers": [[...]], "llama.cpp": [[...]]}: N ids after each prompt,
 both from the folder's weights in float32. llama.cpp reads them from a GGUF file
 that is written beside the folder, and ends a row after a token that ends the text.
+With {"gguf": FILE} in place of the folder it answers for llama.cpp and that file alone.
 """
 
 import concurrent.futures
@@ -44,9 +45,13 @@ def by_transformers(folder, prompts, tokens):
     return [rows[i] for i in range(len(prompts))]
 
 
-def by_llama_cpp(folder, prompts, tokens):
+def from_folder(folder):
     path = folder.rstrip("/") + ".f32.gguf"
     to_gguf.write(folder, path)
+    return path
+
+
+def by_llama_cpp(path, prompts, tokens):
     params = xllamacpp.CommonParams()
     params.model.path = path
     params.n_ctx = BATCH * (max(map(len, prompts)) + tokens + 8)
@@ -69,9 +74,12 @@ def by_llama_cpp(folder, prompts, tokens):
 
 def main():
     request = json.load(sys.stdin)
-    given = request["dir"], request["prompts"], request["tokens"]
-    with torch.no_grad():
-        answer = {"transformers": by_transformers(*given), "llama.cpp": by_llama_cpp(*given)}
+    given = request["prompts"], request["tokens"]
+    if request.get("gguf"):
+        answer = {"llama.cpp": by_llama_cpp(request["gguf"], *given)}
+    else:
+        with torch.no_grad():
+            answer = {"transformers": by_transformers(request["dir"], *given), "llama.cpp": by_llama_cpp(from_folder(request["dir"]), *given)}
     json.dump(answer, sys.stdout)
 
 

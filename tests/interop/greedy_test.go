@@ -21,7 +21,8 @@ import (
 const nearTie = 1e-3
 
 type greedyRequest struct {
-	Dir     string    `json:"dir"`
+	Dir     string    `json:"dir,omitempty"`
+	GGUF    string    `json:"gguf,omitempty"`
 	Prompts [][]int32 `json:"prompts"`
 	Tokens  int       `json:"tokens"`
 }
@@ -31,6 +32,26 @@ func TestGreedyTiny(t *testing.T) {
 	eachShape(t, func(t *testing.T, shape string) {
 		p := write(t, filepath.Join(t.TempDir(), "tiny"), shape)
 		compareGreedy(t, p, prompts(p.Tokenizer, 16), 24)
+	})
+}
+
+// TestLlamaCppReadsExports: policies of each family with an adapter, as the GGUF
+// file that train --export writes of them, in float32: llama.cpp finds the next
+// tokens that we find with base and adapter.
+func TestLlamaCppReadsExports(t *testing.T) {
+	eachShape(t, func(t *testing.T, shape string) {
+		root := t.TempDir()
+		base := write(t, filepath.Join(root, "base"), shape)
+		lora := model.LoRA{Rank: 2, Alpha: 3, Targets: model.AllProjections()}
+		dir := filepath.Join(root, "adapter")
+		if _, err := checkpoint.Save(dir, checkpoint.Contents{Parent: base, LoRA: &lora, Tensors: adapter(t, base, lora)}); err != nil {
+			t.Fatal(err)
+		}
+		p, file := open(t, dir), filepath.Join(root, "exported.gguf")
+		if err := checkpoint.ExportGGUF(file, p, "f32"); err != nil {
+			t.Fatal(err)
+		}
+		compareGreedyWith(t, p, greedyRequest{GGUF: file, Prompts: prompts(base.Tokenizer, 16), Tokens: 24}, "llama.cpp")
 	})
 }
 
@@ -59,11 +80,18 @@ func TestGreedySmolLM2(t *testing.T) {
 // two best logits must nearly tie, and be the two tokens that were chosen.
 func compareGreedy(t *testing.T, p *checkpoint.Policy, prompts [][]int32, tokens int) {
 	t.Helper()
+	compareGreedyWith(t, p, greedyRequest{Dir: p.Dir, Prompts: prompts, Tokens: tokens}, "transformers", "llama.cpp")
+}
+
+// compareGreedyWith compares our engine on p with what each of others makes of r.
+func compareGreedyWith(t *testing.T, p *checkpoint.Policy, r greedyRequest, others ...string) {
+	t.Helper()
 	var theirs map[string][][]int32
-	ask(t, "greedy.py", greedyRequest{p.Dir, prompts, tokens}, &theirs)
+	ask(t, "greedy.py", r, &theirs)
 	m := engine(t, p)
+	prompts, tokens := r.Prompts, r.Tokens
 	ours := greedy(m, prompts, tokens)
-	for _, who := range []string{"transformers", "llama.cpp"} {
+	for _, who := range others {
 		equal, tied := 0, 0
 		for i, prompt := range prompts {
 			theirs := theirs[who][i]
