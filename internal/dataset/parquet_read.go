@@ -38,11 +38,8 @@ func (rd *reader) parquet(name string, r, buffered io.Reader, fn take) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	var pf *parquet.File
-	if err := guard(func() (err error) {
-		pf, err = parquet.OpenFile(f, info.Size())
-		return err
-	}); err != nil {
+	pf, err := openParquet(f, info.Size())
+	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if rd.columns != nil {
@@ -61,6 +58,22 @@ func (rd *reader) parquet(name string, r, buffered io.Reader, fn take) error {
 		}
 	}
 	return nil
+}
+
+// parquetMagic stands at both ends of a Parquet file.
+const parquetMagic = "PAR1"
+
+// openParquet reads what a Parquet file says of itself.
+func openParquet(f io.ReaderAt, size int64) (pf *parquet.File, err error) {
+	end := make([]byte, len(parquetMagic))
+	if _, err := f.ReadAt(end, max(0, size-int64(len(end)))); err == nil && string(end) != parquetMagic {
+		return nil, errors.New("it ends as no Parquet file does: it is cut off")
+	}
+	err = guard(func() (err error) {
+		pf, err = parquet.OpenFile(f, size)
+		return err
+	})
+	return pf, err
 }
 
 func columnNames(root *parquet.Column) (names []string) {

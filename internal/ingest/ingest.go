@@ -65,7 +65,10 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 	}
 	defer s.base.close()
 	defer s.abort()
-	if err := errors.Join(s.read(ctx), s.spool.done()); err != nil {
+	if err := s.read(ctx); err != nil {
+		return s.stats, err
+	}
+	if err := s.spool.done(); err != nil {
 		return s.stats, err
 	}
 	if err := s.base.name(s.spool, named); err != nil {
