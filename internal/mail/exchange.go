@@ -114,11 +114,11 @@ func notesAddress(s string) string {
 	at := strings.LastIndexByte(s, '@')
 	name, _, _ := strings.Cut(s[:at], "/")
 	name, _, _ = strings.Cut(name, "@")
-	local := localPart(name)
-	if local == "" {
+	local, domain := localPart(name), strings.Join(strings.FieldsFunc(strings.ToLower(s[at+1:]), isUnshown), "")
+	if local == "" || domain == "" {
 		return ""
 	}
-	return local + "@" + strings.ToLower(shown(s[at+1:]))
+	return local + "@" + domain
 }
 
 // localPart writes a name as addresses have it: bo.kim of "Kim, Bo (Houston)".
