@@ -2,6 +2,11 @@
 // reading prompts, decoding, and training.
 //
 //	go run ./bench/engine --policy models/smollm2
+//
+// With peers, the parts limits, llama, torch and grpo print a table of ratios;
+// README.md says how to install them.
+//
+//	go run ./bench/engine --policy models/smollm2 --parts limits,llama --llama DIR --gguf DIR
 package main
 
 import (
@@ -11,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -23,6 +29,7 @@ import (
 	"agentmill/internal/checkpoint"
 	"agentmill/internal/clock"
 	"agentmill/internal/device"
+	"agentmill/internal/device/cpu"
 	"agentmill/internal/model"
 	"agentmill/internal/traj"
 )
@@ -31,9 +38,14 @@ func main() {
 	dir := flag.String("policy", "", "policy `FOLDER`")
 	parts := flag.String("parts", "prefill,decode,rollout,full,lora", "what to measure")
 	rounds := flag.Int("rounds", 5, "measurements of each, the median is shown")
+	var p peers
+	flag.StringVar(&p.llama, "llama", "", "`FOLDER` of llama-bench and llama-batched-bench")
+	flag.StringVar(&p.gguf, "gguf", "", "`FOLDER` of the same weights for llama.cpp: BF16.gguf, F32.gguf, Q8_0.gguf, Q4_0.gguf")
+	flag.StringVar(&p.python, "python", "python3", "Python with torch, transformers and gguf")
+	path := flag.String("path", "", "kernel path; default: the fastest")
 	profile := flag.String("cpuprofile", "", "write a CPU profile to `FILE`")
 	flag.Parse()
-	err := profiled(*profile, func() error { return run(os.Stdout, *dir, *parts, *rounds) })
+	err := profiled(*profile, func() error { return run(os.Stdout, *dir, *path, *parts, *rounds, p) })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "engine: error:", err)
 		os.Exit(1)
@@ -60,24 +72,31 @@ func profiled(path string, work func() error) error {
 // A bench is one policy on one device.
 type bench struct {
 	policy  *checkpoint.Policy
-	backend device.Backend
+	backend *cpu.Backend
 	out     io.Writer
 	rounds  int
+	threads int
+	peers   peers
 }
 
-func run(out io.Writer, dir, parts string, rounds int) error {
+// peers says where programs to compare with are.
+type peers struct {
+	llama, gguf, python string
+}
+
+func run(out io.Writer, dir, path, parts string, rounds int, peers peers) error {
 	p, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	backend, err := catalog.Device("cpu", 0)
+	backend, err := cpu.New(0, path)
 	if err != nil {
 		return err
 	}
 	defer backend.Close()
 	fmt.Fprintf(out, "device %s, path %s\n", backend.Name(), backend.Path())
-	b := &bench{p, backend, out, rounds}
+	b := &bench{p, backend, out, rounds, runtime.GOMAXPROCS(0), peers}
 	for part := range strings.SplitSeq(parts, ",") {
 		switch part {
 		case "prefill":
@@ -86,12 +105,15 @@ func run(out io.Writer, dir, parts string, rounds int) error {
 			err = b.play("decode", b.decode)
 		case "rollout":
 			err = b.rollout()
+		case "llama":
+			b.heading()
+			err = b.llama(peers.llama, peers.gguf)
 		case "full":
 			err = b.train(model.Options{Train: model.TrainFull})
 		case "lora":
 			err = b.train(model.Options{Train: model.TrainLoRA, LoRA: model.LoRA{Rank: 16, Alpha: 32, Targets: model.AllProjections()}})
 		default:
-			err = fmt.Errorf("part %q: want prefill, decode, rollout, full or lora", part)
+			err = fmt.Errorf("part %q: want prefill, decode, rollout, full, lora, limits, llama, torch or grpo", part)
 		}
 		if err != nil {
 			return err
@@ -102,7 +124,7 @@ func run(out io.Writer, dir, parts string, rounds int) error {
 
 // play runs measure with weights in both formats.
 func (b *bench) play(name string, measure func(name string, m model.Model)) error {
-	for _, precision := range []string{"w16", "f32"} {
+	for _, precision := range []string{"bf16", "w16", "f32"} {
 		dtype, err := catalog.Precision(precision)
 		if err != nil {
 			return err

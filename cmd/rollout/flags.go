@@ -41,7 +41,7 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.Float64Flag{Name: "min-p", Usage: "sample from the tokens that have at least this `SHARE` of the likeliest one's probability (0: all)", Destination: &o.minP},
 		&ufcli.StringSliceFlag{Name: "stop", Usage: "end a turn before this `TEXT` (repeatable)", Destination: &o.stop},
 		&ufcli.IntFlag{Name: "context", Usage: "at most `N` tokens an attempt (0: what the model allows)", Destination: &o.policy.Local.Context},
-		&ufcli.StringFlag{Name: "precision", Value: "w16", Usage: "compute with weights of this `TYPE`: f32, or w16 (bfloat16)", Destination: &o.policy.Local.Precision},
+		&ufcli.StringFlag{Name: "precision", Value: "w16", Usage: "compute with weights of this `TYPE`: f32, w16 (bfloat16), or bf16 (bfloat16 multiplied in pairs, where the processor can)", Destination: &o.policy.Local.Precision},
 		&ufcli.StringFlag{Name: "device", Value: "cpu", Usage: "`NAME` of the device that computes", Destination: &o.policy.Local.Device},
 		&ufcli.StringFlag{Name: "speculate", Usage: "guess tokens ahead and run them at once: ngram (looks up what stood there before), or the `FOLDER` of a smaller policy of the same vocabulary; what is played stays the same", Destination: &o.policy.Local.Speculate},
 		&ufcli.IntFlag{Name: "threads", Usage: "use `N` threads (0: one a processor)", Destination: &o.policy.Local.Threads},

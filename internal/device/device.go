@@ -16,13 +16,17 @@
 // The interface has more than six methods because each is a kernel.
 package device
 
-// A DType is how a Weight stores its values. Arithmetic is float32 in both.
+// A DType is how a Weight stores its values and is multiplied.
 type DType int
 
-// The weight formats: BF16 holds the upper half of a float32, rounded to nearest even.
+// The weight formats. BF16 holds the upper half of a float32, rounded to nearest
+// even, and is multiplied in float32. BF16Dot is the same, but where the device
+// has products of bfloat16 pairs, summed in float32, a product rounds its other
+// factor too.
 const (
 	F32 DType = iota
 	BF16
+	BF16Dot
 )
 
 // A Buffer is an array of float32 on a device. Slice shares memory.

@@ -19,7 +19,7 @@ type needs struct {
 
 func needsOf(c model.Config, dtype device.DType) needs {
 	size := 4.0 // bytes a weight
-	if dtype == device.BF16 {
+	if dtype != device.F32 {
 		size = 2
 	}
 	h, f := float64(c.HiddenSize), float64(c.IntermediateSize)
@@ -52,10 +52,10 @@ func (n needs) judge(r *Report, sequences int, rate float64, tokens, keys int) R
 // limits measures the machine once more.
 func (b *bench) limits() {
 	const rounds = 1 << 19
-	if g, ok := b.model.Weights().Backend.(Gauge); ok {
-		g.Peak(rounds / 8)
+	if peak := b.peak(); peak != nil {
+		peak(rounds / 8)
 		var ops float64
-		if seconds := b.seconds(func() { ops = g.Peak(rounds) }); ops > 0 {
+		if seconds := b.seconds(func() { ops = peak(rounds) }); ops > 0 {
 			b.flops = append(b.flops, ops/seconds)
 		}
 	}
@@ -66,6 +66,18 @@ func (b *bench) limits() {
 	for range 3 {
 		b.bytes = append(b.bytes, readBytes/b.seconds(func() { readAll(memory) }))
 	}
+}
+
+// peak is what drives the device to the limit of the products in use, or nil.
+func (b *bench) peak() func(rounds int) float64 {
+	backend := b.model.Weights().Backend
+	if g, ok := backend.(PairGauge); ok && b.dtype == device.BF16Dot && g.PeakPairs(1) > 0 {
+		return g.PeakPairs
+	}
+	if g, ok := backend.(Gauge); ok {
+		return g.Peak
+	}
+	return nil
 }
 
 // readBytes is more than caches hold.

@@ -38,6 +38,11 @@ type Gauge interface {
 	Peak(rounds int) (operations float64)
 }
 
+// A PairGauge can be driven to the limit of products of bfloat16 pairs as well. It is optional.
+type PairGauge interface {
+	PeakPairs(rounds int) (operations float64)
+}
+
 // A Rate is tokens a second, and the share of what the machine allows (0 if that
 // is not known).
 type Rate struct {
@@ -69,6 +74,7 @@ type Report struct {
 type bench struct {
 	clk    clock.Clock
 	model  model.Model
+	dtype  device.DType
 	rounds int
 	need   needs
 	flops  []float64
@@ -82,7 +88,7 @@ func Measure(ctx context.Context, r *Report, m model.Model, dtype device.DType, 
 	if least := GroupPrompt + GroupNew; limit < least {
 		return fmt.Errorf("the model has %d positions: the measurement takes %d", limit, least)
 	}
-	b := &bench{clk: clock.Real(), model: m, rounds: rounds, need: needsOf(m.Config(), dtype)}
+	b := &bench{clk: clock.Real(), model: m, dtype: dtype, rounds: rounds, need: needsOf(m.Config(), dtype)}
 	b.limits()
 	prefill, err := b.rate(ctx, PrefillTokens, b.prefill)
 	if err != nil {

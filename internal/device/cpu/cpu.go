@@ -36,6 +36,7 @@ type Backend struct {
 
 	attention attentionScratch
 	packedX   []float32
+	rounded   []float32 // rows as pairs of bfloat16
 }
 
 var _ device.Backend = (*Backend)(nil)
@@ -46,6 +47,7 @@ type jobs struct {
 	setWeight  setWeightJob
 	turn       turnJob
 	product    productJob
+	round      roundJob
 	packX      packXJob
 	weightGrad weightGradJob
 	embed      embedJob
@@ -112,9 +114,9 @@ func (b *Backend) Path() string { return b.k.path }
 // Close ends the workers and frees what the backend keeps for itself.
 func (b *Backend) Close() error {
 	b.pool.close()
-	for _, slab := range append(b.kv, b.packedX, b.attention.slab) {
+	for _, slab := range append(b.kv, b.packedX, b.rounded, b.attention.slab) {
 		release(slab[:cap(slab)])
 	}
-	b.kv, b.packedX, b.attention.slab = nil, nil, nil
+	b.kv, b.packedX, b.rounded, b.attention.slab = nil, nil, nil, nil
 	return nil
 }

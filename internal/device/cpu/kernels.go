@@ -10,6 +10,15 @@ type kernels struct {
 
 	// gemm multiplies a tile; gemm16 one whose b is packed bfloat16.
 	gemm, gemm16 func(t *tile)
+	// gemmPairs multiplies a tile whose a and b hold pairs of bfloat16, along k,
+	// in place of float32 values; nil where the processor has no such products.
+	// pairs rounds values to bfloat16, in order; narrowPairs rounds a panel to
+	// bfloat16, with the pairs of two rows side by side; widenPairs undoes it.
+	gemmPairs   func(t *tile)
+	pairs       func(dst []uint16, src []float32)
+	narrowPairs func(dst []uint16, src []float32)
+	widenPairs  func(dst []float32, src []uint16)
+	peakPairs   func(n int) // as peak, of gemmPairs' products; a round is twice as many operations
 	// transpose sets dst[c·dstStride+r] = src[r·srcStride+c].
 	transpose func(dst []float32, dstStride int, src []float32, srcStride, rows, cols int)
 	// copyRows copies cols values of each of rows rows.
@@ -60,6 +69,7 @@ type tile struct {
 	rows, k int
 	add     bool
 	b16     []uint16 // in place of b for gemm16
+	pairs   bool     // a and b are pairs of bfloat16, see gemmPairs
 }
 
 // adamwConst are the numbers of a step, rounded once.

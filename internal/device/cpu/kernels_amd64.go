@@ -11,12 +11,34 @@ func available() []*kernels {
 	var paths []*kernels
 	x := &cpu.X86
 	if x.HasAVX512F && x.HasAVX512DQ && x.HasAVX512BW && x.HasAVX512VL {
+		if x.HasAVX512BF16 {
+			paths = append(paths, &avx512bf16)
+		}
 		paths = append(paths, &avx512)
 	}
 	if x.HasAVX2 && x.HasFMA {
 		paths = append(paths, &avx2)
 	}
 	return append(paths, &generic)
+}
+
+var avx512bf16 = withPairs(avx512)
+
+// withPairs is k with products of bfloat16 pairs.
+func withPairs(k kernels) kernels {
+	k.path = "avx512bf16"
+	k.gemmPairs, k.peakPairs = gemmPairsAVX512, peakPairsAVX512
+	k.pairs, k.narrowPairs, k.widenPairs = pairsAVX512, narrowPairsAVX512, widenPairsAVX512
+	return k
+}
+
+// pairsAVX512 rounds what does not fill a register one by one.
+func pairsAVX512(dst []uint16, src []float32) {
+	n := len(src) &^ 15
+	roundPairsAVX512(dst[:n], src[:n])
+	for i, v := range src[n:] {
+		dst[n+i] = roundBF16(v)
+	}
 }
 
 var avx512 = kernels{

@@ -11,6 +11,9 @@ func gemmAVX512(t *tile)
 func gemm16AVX512(t *tile)
 
 //go:noescape
+func gemmPairsAVX512(t *tile)
+
+//go:noescape
 func axpyAVX512(y []float32, a float32, x []float32)
 
 //go:noescape
@@ -74,7 +77,19 @@ func narrowRowsAVX512(dst []uint16, src []float32)
 func widenRowsAVX512(dst []float32, src []uint16)
 
 //go:noescape
+func roundPairsAVX512(dst []uint16, src []float32)
+
+//go:noescape
+func narrowPairsAVX512(dst []uint16, src []float32)
+
+//go:noescape
+func widenPairsAVX512(dst []float32, src []uint16)
+
+//go:noescape
 func peakAVX512(n int)
+
+//go:noescape
+func peakPairsAVX512(n int)
 
 //go:noescape
 func gemmAVX2(t *tile)

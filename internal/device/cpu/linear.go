@@ -94,6 +94,9 @@ func (b *Backend) multiply(j *productJob) {
 		return
 	}
 	least := 1
+	if j.w.pairs {
+		b.roundRows(j)
+	}
 	if j.a.stride%aliasing == 0 && j.a.rows > 2*b.k.mr {
 		j.move, least = true, 8
 	}
@@ -102,12 +105,12 @@ func (b *Backend) multiply(j *productJob) {
 }
 
 func (j *productJob) run(w *worker, unit int) {
-	nr, inner := j.k.nr, j.a.cols
+	nr, inner := j.k.nr, j.a.cols // inner counts pairs where b has them
 	r0, r1, p0, p1 := j.grid.unit(unit)
 	step := max(1, stepK(inner))
 	for k0 := 0; k0 < max(inner, 1); k0 += step {
 		k := min(step, inner-k0)
-		w.tile = tile{aRow: j.a.stride, aK: 1, bK: nr, cRow: j.c.stride, k: k, add: j.add || k0 > 0}
+		w.tile = tile{aRow: j.a.stride, aK: 1, bK: nr, cRow: j.c.stride, k: k, add: j.add || k0 > 0, pairs: j.b.pairs}
 		a := j.a.data[r0*j.a.stride+k0:]
 		if j.move {
 			a = j.apart(w, a, r1-r0, k)
@@ -136,11 +139,14 @@ func (j *productJob) apart(w *worker, a []float32, rows, k int) []float32 {
 
 // setB points the tile at values of a packed matrix.
 func (t *tile) setB(b packed, at int) {
-	if b.bf16 != nil {
+	switch {
+	case b.pairs:
+		t.b = words(b.bf16)[at:]
+	case b.bf16 != nil:
 		t.b16 = b.bf16[at:]
-		return
+	default:
+		t.b = b.f32[at:]
 	}
-	t.b = b.f32[at:]
 }
 
 // sweep runs the worker's tile over rows rows of a and c, of which cols columns
@@ -167,11 +173,14 @@ func (k *kernels) sweep(w *worker, a []float32, aTile int, c []float32, rows, co
 }
 
 func (k *kernels) run(t *tile) {
-	if t.b16 != nil {
+	switch {
+	case t.pairs:
+		k.gemmPairs(t)
+	case t.b16 != nil:
 		k.gemm16(t)
-		return
+	default:
+		k.gemm(t)
 	}
-	k.gemm(t)
 }
 
 // edge runs a tile whose last columns do not exist through scratch memory.

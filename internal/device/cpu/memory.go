@@ -42,6 +42,11 @@ func regrow(v []float32, n int) []float32 {
 	return allocate(n + n/4)[:n]
 }
 
+// words views pairs of 16-bit values as half as many values.
+func words(v []uint16) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(v))), len(v)/2)
+}
+
 // halves views values as twice as many 16-bit values.
 func halves(v []float32) []uint16 {
 	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(v))), 2*len(v))

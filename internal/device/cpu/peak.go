@@ -8,13 +8,23 @@ func (b *Backend) Peak(rounds int) (operations float64) {
 		return 0
 	}
 	units := len(b.pool.workers)
-	b.pool.do(&peakJob{b.k, rounds}, units)
+	b.pool.do(&peakJob{b.k.peak, rounds}, units)
 	return float64(units*rounds) * b.k.peakOps()
 }
 
+// PeakPairs is Peak for products of bfloat16 pairs, 0 where there are none.
+func (b *Backend) PeakPairs(rounds int) (operations float64) {
+	if b.k.peakPairs == nil {
+		return 0
+	}
+	units := len(b.pool.workers)
+	b.pool.do(&peakJob{b.k.peakPairs, rounds}, units)
+	return 2 * float64(units*rounds) * b.k.peakOps()
+}
+
 type peakJob struct {
-	k      *kernels
+	peak   func(n int)
 	rounds int
 }
 
-func (j *peakJob) run(_ *worker, _ int) { j.k.peak(j.rounds) }
+func (j *peakJob) run(_ *worker, _ int) { j.peak(j.rounds) }

@@ -10,14 +10,16 @@ import (
 // values of columns p·nr to p·nr+nr side by side; the last panel is filled up
 // with zeros.
 type packed struct {
-	f32  []float32
-	bf16 []uint16 // pairs, see narrowGeneric
+	f32   []float32
+	bf16  []uint16 // pairs, see narrowGeneric
+	pairs bool     // bf16 holds pairs along k, see kernels.gemmPairs
 }
 
 // A weight is a matrix [out, in], packed with its rows as columns.
 type weight struct {
 	out, in int
 	dtype   device.DType
+	pairs   bool // BF16Dot, on a processor that has it
 	packed  packed
 	turned  packed // the transpose, made when a gradient first asks for it
 	fresh   bool   // turned belongs to the present values
@@ -34,17 +36,25 @@ func (w *weight) DType() device.DType { return w.dtype }
 
 // NewWeight makes a matrix of zeros.
 func (b *Backend) NewWeight(out, in int, dtype device.DType) device.Weight {
-	w := &weight{out: out, in: in, dtype: dtype}
-	w.packed = w.newPacked(panels(out, b.k.nr) * in * b.k.nr)
+	w := &weight{out: out, in: in, dtype: dtype, pairs: dtype == device.BF16Dot && b.k.gemmPairs != nil}
+	w.packed = w.newPacked(panels(out, b.k.nr) * w.depth(in) * b.k.nr)
 	return w
+}
+
+// depth is how many rows a panel has for sums of length k: an even number for pairs.
+func (w *weight) depth(k int) int {
+	if w.pairs {
+		return k + k%2
+	}
+	return k
 }
 
 // newPacked makes memory for n values, n even, that is given back with w.
 func (w *weight) newPacked(n int) packed {
-	if w.dtype == device.BF16 {
+	if w.dtype != device.F32 {
 		memory := allocate(n / 2)
 		runtime.AddCleanup(w, release, memory)
-		return packed{bf16: halves(memory)}
+		return packed{bf16: halves(memory), pairs: w.pairs}
 	}
 	memory := allocate(n)
 	runtime.AddCleanup(w, release, memory)
@@ -73,9 +83,26 @@ func (p packed) panel(w *worker, at, n int) []float32 {
 
 // keep stores a panel built by panel.
 func (p packed) keep(k *kernels, at int, panel []float32) {
-	if p.bf16 != nil {
+	switch {
+	case p.pairs:
+		k.narrowPairs(p.bf16[at:][:len(panel)], panel)
+	case p.bf16 != nil:
 		k.narrow(p.bf16[at:][:len(panel)], panel, k.nr)
 	}
+}
+
+// rows returns n values of a packed matrix, widened where they are bfloat16.
+func (p packed) rows(k *kernels, w *worker, at, n int) []float32 {
+	if p.bf16 == nil {
+		return p.f32[at:][:n]
+	}
+	block := w.floats(slotWide, n)
+	if p.pairs {
+		k.widenPairs(block, p.bf16[at:][:n])
+	} else {
+		k.widen(block, p.bf16[at:][:n], k.nr)
+	}
+	return block
 }
 
 type setWeightJob struct {
@@ -90,13 +117,13 @@ func (j *setWeightJob) run(w *worker, p int) {
 	if in == 0 {
 		return
 	}
-	rows := min(nr, j.w.out-p*nr)
-	panel := j.w.packed.panel(w, p*in*nr, in*nr)
-	if rows < nr {
+	rows, depth := min(nr, j.w.out-p*nr), j.w.depth(in)
+	panel := j.w.packed.panel(w, p*depth*nr, depth*nr)
+	if rows < nr || depth > in {
 		clear(panel)
 	}
 	j.k.transpose(panel, nr, j.values[p*nr*in:], in, rows, in)
-	j.w.packed.keep(j.k, p*in*nr, panel)
+	j.w.packed.keep(j.k, p*depth*nr, panel)
 }
 
 // turn brings the transposed packing up to date.
@@ -106,7 +133,7 @@ func (b *Backend) turn(w *weight) {
 	}
 	n := panels(w.in, b.k.nr)
 	if w.turned.f32 == nil && w.turned.bf16 == nil {
-		w.turned = w.newPacked(n * w.out * b.k.nr)
+		w.turned = w.newPacked(n * w.depth(w.out) * b.k.nr)
 	}
 	b.jobs.turn = turnJob{b.k, w}
 	b.pool.do(&b.jobs.turn, n)
@@ -121,21 +148,14 @@ type turnJob struct {
 // run makes one panel: columns q·nr to q·nr+nr of the matrix, for every row.
 func (j *turnJob) run(w *worker, q int) {
 	nr, in, out := j.k.nr, j.w.in, j.w.out
-	cols := min(nr, in-q*nr)
-	panel := j.w.turned.panel(w, q*out*nr, out*nr)
-	if cols < nr {
+	cols, depth := min(nr, in-q*nr), j.w.depth(out)
+	panel := j.w.turned.panel(w, q*depth*nr, depth*nr)
+	if cols < nr || depth > out {
 		clear(panel)
 	}
 	for o := 0; o < out; o += nr {
-		at := o*in + q*nr*nr
-		var block []float32
-		if j.w.dtype == device.BF16 {
-			block = w.floats(slotWide, cols*nr)
-			j.k.widen(block, j.w.packed.bf16[at:][:cols*nr], nr)
-		} else {
-			block = j.w.packed.f32[at:][:cols*nr]
-		}
+		block := j.w.packed.rows(j.k, w, o*j.w.depth(in)+q*nr*nr, j.w.depth(cols)*nr)
 		j.k.transpose(panel[o*nr:], nr, block, nr, cols, min(nr, out-o))
 	}
-	j.w.turned.keep(j.k, q*out*nr, panel)
+	j.w.turned.keep(j.k, q*depth*nr, panel)
 }

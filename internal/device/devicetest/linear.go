@@ -2,6 +2,7 @@ package devicetest
 
 import (
 	"fmt"
+	"slices"
 
 	"agentmill/internal/device"
 	"agentmill/internal/device/cpu/ref"
@@ -62,19 +63,33 @@ func testLinearBF16(s *suite) {
 	for _, c := range shapes {
 		rows, in, out := c[0], c[1], c[2]
 		x, w, dy := s.values(rows*in, 1), s.values(out*in, 0.3), s.values(rows*out, 1)
-		weight := s.weight(w, out, in, device.BF16)
-		for i, v := range w {
-			w[i] = ref.BF16(v)
-		}
-		my, mdx := s.mat(make([]float32, rows*out), out), s.mat(make([]float32, rows*in), in)
-		want, wantDx := make([]float64, rows*out), make([]float64, rows*in)
-		ref.Linear(want, wide(x), wide(w), in, out)
-		ref.LinearInputGrad(wantDx, wide(dy), wide(w), in, out)
-		s.b.Linear(my, s.mat(x, in), weight, false)
-		s.b.LinearInputGrad(mdx, s.mat(dy, out), weight)
-		s.close("linear", fmt.Sprint("y of ", c), s.read(my), want)
-		s.close("linear", fmt.Sprint("dx of ", c), s.read(mdx), wantDx)
+		s.linearBF16(fmt.Sprint(c), device.BF16, x, w, dy, in, out)
+		toBF16(x)
+		toBF16(dy)
+		s.linearBF16(fmt.Sprint(c, " with factors of bfloat16"), device.BF16Dot, x, w, dy, in, out)
 	}
+}
+
+// toBF16 rounds values in place.
+func toBF16(v []float32) {
+	for i, x := range v {
+		v[i] = ref.BF16(x)
+	}
+}
+
+// linearBF16 checks products with a weight of dtype, whose values are rounded.
+func (s *suite) linearBF16(name string, dtype device.DType, x, values, dy []float32, in, out int) {
+	w := slices.Clone(values)
+	weight := s.weight(w, out, in, dtype)
+	toBF16(w)
+	my, mdx := s.mat(make([]float32, len(dy)), out), s.mat(make([]float32, len(x)), in)
+	want, wantDx := make([]float64, len(dy)), make([]float64, len(x))
+	ref.Linear(want, wide(x), wide(w), in, out)
+	ref.LinearInputGrad(wantDx, wide(dy), wide(w), in, out)
+	s.b.Linear(my, s.mat(x, in), weight, false)
+	s.b.LinearInputGrad(mdx, s.mat(dy, out), weight)
+	s.close("linear", "y of "+name, s.read(my), want)
+	s.close("linear", "dx of "+name, s.read(mdx), wantDx)
 }
 
 func testLinearGrads(s *suite) {

@@ -6,6 +6,9 @@ func (g *gen) layout() {
 	g.copyRows()
 	g.narrow()
 	g.widen()
+	if g.wide() {
+		g.pairs()
+	}
 }
 
 // transpose turns lanes rows of src into columns, lanes columns at a time:
@@ -147,8 +150,8 @@ func (g *gen) narrow() {
 	g.rowLoop("src", 2, func() {
 		g.op("VMOVUPS (R9), %s", g.v(0))
 		g.op("VMOVUPS %d(R9), %s", g.bytes(), g.v(1))
-		g.round(0)
-		g.round(1)
+		g.round(0, 4, 5)
+		g.round(1, 4, 5)
 		g.with(g.and(), "upper", 0, 0)
 		g.op("VPSRLD $16, %s, %s", g.v(1), g.v(1))
 		g.do(g.or(), 1, 0, 0)
@@ -156,9 +159,45 @@ func (g *gen) narrow() {
 	})
 }
 
+// pairs writes the formats of gemmPairs. A panel's row is two registers; rows
+// 2i and 2i+1 become two registers of pairs, row 2i in the lower halves.
+func (g *gen) pairs() {
+	const rows = 4
+	g.text("roundPairs", []arg{{"dst", "[]uint16"}, {"src", "[]float32"}}, "")
+	g.loopOver("src", g.lanes, g.bytes()/2, g.bytes(), func() {
+		g.op("VMOVUPS (R9), Z0")
+		g.evex(0x72, 0, 0, 0) // VCVTNEPS2BF16 Z0, Y0
+		g.op("VMOVUPS Y0, (R8)")
+	})
+	g.text("narrowPairs", []arg{{"dst", "[]uint16"}, {"src", "[]float32"}}, "")
+	g.loopOver("src", rows*g.lanes, 2*g.bytes(), rows*g.bytes(), func() {
+		for i := range rows {
+			g.op("VMOVUPS %d(R9), %s", i*g.bytes(), g.v(i))
+		}
+		for i := range rows {
+			g.round(i, 8, 9)
+		}
+		for i := range rows / 2 {
+			g.op("VPSRLD $16, %s, %s", g.v(i), g.v(i))
+			g.with(g.and(), "upper", 2+i, 2+i)
+			g.do(g.or(), 2+i, i, i)
+			g.op("VMOVUPS %s, %d(R8)", g.v(i), i*g.bytes())
+		}
+	})
+	g.text("widenPairs", []arg{{"dst", "[]float32"}, {"src", "[]uint16"}}, "")
+	g.loopOver("dst", rows*g.lanes, rows*g.bytes(), 2*g.bytes(), func() {
+		for i := range rows / 2 {
+			g.op("VMOVUPS %d(R9), %s", i*g.bytes(), g.v(i))
+			g.op("VPSLLD $16, %s, %s", g.v(i), g.v(2))
+			g.with(g.and(), "upper", i, i)
+			g.op("VMOVUPS %s, %d(R8)", g.v(2), i*g.bytes())
+			g.op("VMOVUPS %s, %d(R8)", g.v(i), (2+i)*g.bytes())
+		}
+	})
+}
+
 // round adds half a unit of the upper 16 bits, ties to even; NaN becomes quiet.
-func (g *gen) round(x int) {
-	const odd, nan = 4, 5
+func (g *gen) round(x, odd, nan int) {
 	g.op("VPSRLD $16, %s, %s", g.v(x), g.v(odd))
 	g.with(g.and(), "intOne", odd, odd)
 	g.with("VPADDD", "roundHalf", odd, odd)
@@ -203,17 +242,23 @@ func (g *gen) widen() {
 // rowLoop runs body over rows of two registers of float32; n names the float32
 // slice and src counts the registers read a row.
 func (g *gen) rowLoop(n string, src int, body func()) {
+	g.loopOver(n, 2*g.lanes, (3-src)*g.bytes(), src*g.bytes(), body)
+}
+
+// loopOver runs body for every values values of slice n; dst and src move on by
+// so many bytes.
+func (g *gen) loopOver(n string, values, dst, src int, body func()) {
 	loop, done := g.newLabel("loop"), g.newLabel("done")
 	g.op("MOVQ %s, R8", g.base("dst"))
 	g.op("MOVQ %s, R9", g.base("src"))
 	g.op("MOVQ %s, CX", g.size(n))
 	g.mark(loop)
-	g.op("CMPQ CX, $%d", 2*g.lanes)
+	g.op("CMPQ CX, $%d", values)
 	g.op("JLT %s", done)
 	body()
-	g.op("ADDQ $%d, R8", (3-src)*g.bytes())
-	g.op("ADDQ $%d, R9", src*g.bytes())
-	g.op("SUBQ $%d, CX", 2*g.lanes)
+	g.op("ADDQ $%d, R8", dst)
+	g.op("ADDQ $%d, R9", src)
+	g.op("SUBQ $%d, CX", values)
 	g.op("JMP %s", loop)
 	g.mark(done)
 	g.done()

@@ -20,11 +20,8 @@ var regA = []string{"AX", "BX", "CX", "DX"}
 // matrix writes gemm and gemm16: one function each, with a loop for every
 // number of rows.
 func (g *gen) matrix() {
-	for _, half := range []bool{false, true} {
-		name := "gemm"
-		if half {
-			name = "gemm16"
-		}
+	for _, name := range g.products() {
+		half := name == "gemm16"
 		g.text(name, []arg{{"t", "*tile"}}, "")
 		g.loadTile(half)
 		for rows := g.mr; rows > 1; rows-- {
@@ -34,6 +31,32 @@ func (g *gen) matrix() {
 		for rows := 1; rows <= g.mr; rows++ {
 			g.rows(rows, name, half)
 		}
+	}
+}
+
+// products are the matrix kernels of the instruction set.
+func (g *gen) products() []string {
+	if g.wide() {
+		return []string{"gemm", "gemm16", "gemmPairs"}
+	}
+	return []string{"gemm", "gemm16"}
+}
+
+// dot adds the products of the bfloat16 pairs of x and y to sum. The assembler
+// lacks VDPBF16PS: these are its bytes, in EVEX.512.F3.0F38.W0 52 /r.
+func (g *gen) dot(x, y, sum int) {
+	g.evex(0x52, sum, x, y)
+}
+
+// evex writes an instruction of map 0F38 with prefix F3 on 512-bit registers,
+// whose number lacks in the assembler: modrm.reg, vvvv and modrm.rm.
+func (g *gen) evex(opcode, reg, v, rm int) {
+	not := func(x, bit int) int { return ^x >> bit & 1 }
+	p0 := not(reg, 3)<<7 | not(rm, 4)<<6 | not(rm, 3)<<5 | not(reg, 4)<<4 | 2
+	p1 := (^v&15)<<3 | 4 | 2
+	p2 := 2<<5 | not(v, 4)<<3
+	for _, b := range []int{0x62, p0, p1, p2, opcode, 3<<6 | reg&7<<3 | rm&7} {
+		g.op("BYTE $0x%02x", b)
 	}
 }
 
@@ -95,6 +118,12 @@ func (g *gen) rows(rows int, name string, half bool) {
 			operand = fmt.Sprintf(at, regA[i/3], regARow)
 		}
 		g.op("VBROADCASTSS %s, %s", operand, g.a(i))
+		if name == "gemmPairs" {
+			a := 26 + i%5
+			g.dot(a, 2*g.mr, 2*i)
+			g.dot(a, 2*g.mr+1, 2*i+1)
+			continue
+		}
 		g.op("VFMADD231PS %s, %s, %s", g.b(0), g.a(i), g.sum(i, 0))
 		g.op("VFMADD231PS %s, %s, %s", g.b(1), g.a(i), g.sum(i, 1))
 	}
@@ -170,9 +199,16 @@ func (g *gen) store(rows int) {
 }
 
 // peak runs n rounds of multiply-adds that wait for nothing but each other:
-// the yardstick of the matrix kernels.
+// the yardstick of the matrix kernels. peakPairs is that of gemmPairs.
 func (g *gen) peak() {
-	g.text("peak", []arg{{"n", "int"}}, "")
+	g.rounds("peak", func(sum int) { g.do("VFMADD231PS", peakSums, peakSums, sum) })
+	if g.wide() {
+		g.rounds("peakPairs", func(sum int) { g.dot(peakSums, peakSums, sum) })
+	}
+}
+
+func (g *gen) rounds(name string, add func(sum int)) {
+	g.text(name, []arg{{"n", "int"}}, "")
 	g.op("MOVQ %s, CX", g.arg("n"))
 	for i := range peakSums + 1 {
 		g.clear(i)
@@ -181,7 +217,7 @@ func (g *gen) peak() {
 	g.op("PCALIGN $32")
 	g.mark(loop)
 	for i := range peakSums {
-		g.do("VFMADD231PS", peakSums, peakSums, i)
+		add(i)
 	}
 	g.op("DECQ CX")
 	g.op("JNZ %s", loop)
