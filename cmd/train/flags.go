@@ -7,7 +7,7 @@ import (
 	"agentmill/internal/train"
 )
 
-func flags(c *train.Config) []ufcli.Flag {
+func flags(c *train.Config, o *options) []ufcli.Flag {
 	return []ufcli.Flag{
 		&ufcli.StringFlag{Name: "method", Value: "grpo", Usage: "`NAME` of the method: grpo, sft or distill", Destination: &c.Method},
 		&ufcli.StringFlag{Name: "teacher", Usage: "distill: `FOLDER` of the policy to learn from, of the same vocabulary", Destination: &c.RL.Teacher},
@@ -25,6 +25,8 @@ func flags(c *train.Config) []ufcli.Flag {
 		&ufcli.Float64Flag{Name: "clip-norm", Value: 1, Usage: "clip the gradient to norm `X` (0: not)", Destination: &c.Optimizer.ClipNorm},
 		&ufcli.IntFlag{Name: "lora-rank", Usage: "train adapters of rank `R` (0: all weights)", Destination: &c.LoRARank},
 		&ufcli.Float64Flag{Name: "lora-alpha", Usage: "scale adapters by `A`/R (0: A is twice the rank)", Destination: &c.LoRAAlpha},
+		&ufcli.StringSliceFlag{Name: "lora-target", Usage: "put adapters on the matrices called `NAME` alone, as q_proj (repeatable)", DefaultText: "all seven", Destination: &o.targets},
+		&ufcli.BoolFlag{Name: "rslora", Usage: "scale adapters by A/√R", Destination: &c.RSLoRA},
 		&ufcli.IntFlag{Name: "max-staleness", Usage: "accept rows of policies up to `K` steps older", Destination: &c.MaxStaleness},
 		&ufcli.BoolFlag{Name: "require-signal", Usage: "write nothing and end with status 5 when there is nothing to learn", Destination: &c.RequireSignal},
 	}
@@ -68,7 +70,7 @@ func rlFlags(r *train.RL, o *options) []ufcli.Flag {
 
 // apply takes over the flags that are not one field.
 func (o *options) apply(c *train.Config) error {
-	c.RL.TermWeights = o.terms.Value()
+	c.RL.TermWeights, c.LoRATargets = o.terms.Value(), o.targets.Value()
 	switch o.votes {
 	case "rollout":
 	case "visit":

@@ -51,6 +51,7 @@ type options struct {
 	export  string
 	in      ufcli.StringSlice
 	terms   ufcli.StringSlice
+	targets ufcli.StringSlice
 	votes   string
 }
 
@@ -59,7 +60,7 @@ func command() *cli.Command {
 	var o options
 	return &cli.Command{
 		Name: "train", Usage: "make the next policy from scored rows", ArgsUsage: "[SCORED ...]", Description: description,
-		Flags: slices.Concat(flags(&cfg), rlFlags(&cfg.RL, &o), ioFlags(&cfg, &o)),
+		Flags: slices.Concat(flags(&cfg, &o), rlFlags(&cfg.RL, &o), ioFlags(&cfg, &o)),
 		Run: func(ctx context.Context, env *cli.Env) error {
 			if o.rate != "" {
 				return printRate(env, o.rate)

@@ -55,7 +55,7 @@ type adapterConfig struct {
 
 // lora checks that c asks for nothing but plain LoRA.
 func (c *adapterConfig) lora() (model.LoRA, error) {
-	l := model.LoRA{Rank: c.Rank, Alpha: c.Alpha}
+	l := model.LoRA{Rank: c.Rank, Alpha: c.Alpha, RSLoRA: c.UseRSLoRA}
 	if err := json.Unmarshal(c.TargetModules, &l.Targets); err != nil {
 		return l, fmt.Errorf("target_modules %s: want a list of names", c.TargetModules)
 	}
@@ -66,8 +66,8 @@ func (c *adapterConfig) lora() (model.LoRA, error) {
 		return l, fmt.Errorf("r is %d and lora_alpha %v: want both above 0", c.Rank, c.Alpha)
 	case c.Bias != "" && c.Bias != "none":
 		return l, fmt.Errorf("bias %q: want none", c.Bias)
-	case c.FanInFanOut || c.UseRSLoRA || c.UseDoRA || len(c.RankPattern)+len(c.AlphaPattern)+len(c.ModulesToSave) > 0:
-		return l, errors.New("fan_in_fan_out, use_rslora, use_dora, rank_pattern, alpha_pattern and modules_to_save are not supported")
+	case c.FanInFanOut || c.UseDoRA || len(c.RankPattern)+len(c.AlphaPattern)+len(c.ModulesToSave) > 0:
+		return l, errors.New("fan_in_fan_out, use_dora, rank_pattern, alpha_pattern and modules_to_save are not supported")
 	}
 	return l, nil
 }

@@ -59,5 +59,9 @@ func hashText(s string) string {
 
 // hashAdapter identifies an adapter over a base by all that enters its values.
 func hashAdapter(base, adapter string, lora model.LoRA) string {
-	return hashText(fmt.Sprintf("%s  base\n%s  %s\nr=%d alpha=%v\n", base, adapter, adapterFile, lora.Rank, lora.Alpha))
+	scaled := ""
+	if lora.RSLoRA {
+		scaled = " rslora"
+	}
+	return hashText(fmt.Sprintf("%s  base\n%s  %s\nr=%d alpha=%v%s\n", base, adapter, adapterFile, lora.Rank, lora.Alpha, scaled))
 }

@@ -27,10 +27,19 @@ type LoRA struct {
 	Rank    int      `json:"r"`
 	Alpha   float64  `json:"lora_alpha"`
 	Targets []string `json:"target_modules"` // last parts of names, as q_proj
+	// RSLoRA divides by the root of the rank, so that a larger rank does not
+	// shrink what its adapters can do.
+	RSLoRA bool `json:"use_rslora,omitempty"`
 }
 
-// Scale is what the product B·A is multiplied with.
-func (l LoRA) Scale() float32 { return float32(l.Alpha / float64(l.Rank)) }
+// Scale is what the product B·A is multiplied with: alpha/rank, or with RSLoRA
+// alpha/√rank.
+func (l LoRA) Scale() float32 {
+	if l.RSLoRA {
+		return float32(l.Alpha / math.Sqrt(float64(l.Rank)))
+	}
+	return float32(l.Alpha / float64(l.Rank))
+}
 
 // AllProjections are the seven matrices of a block.
 func AllProjections() []string {

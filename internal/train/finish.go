@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 
 	"agentmill/internal/checkpoint"
 	"agentmill/internal/device"
@@ -97,6 +98,9 @@ func (s *stage) manifest(updates int) checkpoint.Manifest {
 		m.Flags["filter"] = c.Filter
 	} else {
 		maps.Copy(m.Flags, c.RL.flags())
+	}
+	if c.LoRARank > 0 && (len(c.LoRATargets) > 0 || c.RSLoRA) {
+		m.Flags["lora-target"], m.Flags["rslora"] = strings.Join(s.lora().Targets, " "), strconv.FormatBool(c.RSLoRA)
 	}
 	if s.referenceHash != "" {
 		m.Flags["reference-hash"] = s.referenceHash

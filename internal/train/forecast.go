@@ -159,5 +159,11 @@ func (s *stage) flops() float64 {
 
 // lora is the adapter that the flags ask for.
 func (s *stage) lora() model.LoRA {
-	return model.LoRA{Rank: s.cfg.LoRARank, Alpha: s.cfg.LoRAAlpha, Targets: model.AllProjections()}
+	l := model.LoRA{Rank: s.cfg.LoRARank, Alpha: s.cfg.LoRAAlpha, RSLoRA: s.cfg.RSLoRA}
+	for _, name := range model.AllProjections() { // in the order of the architecture
+		if len(s.cfg.LoRATargets) == 0 || slices.Contains(s.cfg.LoRATargets, name) {
+			l.Targets = append(l.Targets, name)
+		}
+	}
+	return l
 }

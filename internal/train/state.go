@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strings"
 
 	"agentmill/internal/checkpoint"
@@ -89,16 +90,25 @@ func (s *stage) adapter() (*model.LoRA, error) {
 	if s.cfg.LoRARank == 0 {
 		return nil, nil
 	}
-	want := model.LoRA{Rank: s.cfg.LoRARank, Alpha: s.cfg.LoRAAlpha, Targets: model.AllProjections()}
+	want := s.lora()
 	if s.parent.Adapter == nil {
 		return &want, nil
 	}
 	have := s.parent.Adapter.LoRA
-	if have.Rank != want.Rank || have.Alpha != want.Alpha {
-		return nil, fmt.Errorf("--lora-rank %d --lora-alpha %v: the parent %s is an adapter of rank %d and alpha %v, and goes on as such (or with --lora-rank 0, merged)",
-			want.Rank, want.Alpha, s.cfg.Policy, have.Rank, have.Alpha)
+	if have.Rank != want.Rank || have.Alpha != want.Alpha || have.RSLoRA != want.RSLoRA {
+		return nil, fmt.Errorf("--lora-rank %d --lora-alpha %v --rslora=%v: the parent %s is an adapter of rank %d and alpha %v, rslora %v, and goes on as such (or with --lora-rank 0, merged)",
+			want.Rank, want.Alpha, want.RSLoRA, s.cfg.Policy, have.Rank, have.Alpha, have.RSLoRA)
+	}
+	if len(s.cfg.LoRATargets) > 0 && !sameNames(have.Targets, want.Targets) {
+		return nil, fmt.Errorf("--lora-target %v: the parent %s is an adapter on %v, and goes on as such", want.Targets, s.cfg.Policy, have.Targets)
 	}
 	return &have, nil
+}
+
+// sameNames says whether two lists hold the same names.
+func sameNames(a, b []string) bool {
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	return slices.Equal(a, b)
 }
 
 // A saved is an open trainer folder; a nil one holds nothing.
@@ -285,7 +295,7 @@ func (s *stage) fingerprint(updates [][]sample) string {
 	h := sha256.New()
 	c := s.cfg
 	fmt.Fprintln(h, "train 2", s.parent.Hash, c.Method, c.Cut, c.LR, c.Schedule, c.Warmup, c.TokensPerBatch,
-		c.LoRARank, c.LoRAAlpha, c.Seed, c.Optimizer, len(updates), c.Backend.Name(), c.Backend.Path())
+		c.LoRARank, c.LoRAAlpha, c.LoRATargets, c.RSLoRA, c.Seed, c.Optimizer, len(updates), c.Backend.Name(), c.Backend.Path())
 	fmt.Fprintf(h, "%+v %s\n", c.RL, s.referenceHash)
 	for _, u := range updates {
 		for _, x := range u {

@@ -59,6 +59,9 @@ type Config struct {
 
 	LoRARank  int     // 0: all weights
 	LoRAAlpha float64 // 0: twice the rank
+	// LoRATargets are the matrices that get adapters, as q_proj; none: all seven.
+	LoRATargets []string
+	RSLoRA      bool
 
 	MaxStaleness  int // so many steps older may the policy of a row be
 	RequireSignal bool
@@ -252,6 +255,9 @@ func (c Config) Check() error {
 			return fmt.Errorf("--%s %g: want 0 or more", f.flag, f.value)
 		}
 	}
+	if err := c.checkLoRA(); err != nil {
+		return err
+	}
 	if c.Epochs > maxEpochs {
 		return fmt.Errorf("--epochs %d: want at most %d", c.Epochs, maxEpochs)
 	}
@@ -271,6 +277,18 @@ func (c Config) Check() error {
 		return fmt.Errorf("--out %s: is the parent's folder; the child needs one of its own", c.Out)
 	}
 	return c.withDefaults().schedule(1).Check()
+}
+
+func (c Config) checkLoRA() error {
+	if c.LoRARank == 0 && (len(c.LoRATargets) > 0 || c.RSLoRA || c.LoRAAlpha > 0) {
+		return errors.New("--lora-alpha, --lora-target, --rslora: there are no adapters; want --lora-rank with them")
+	}
+	for i, name := range c.LoRATargets {
+		if !slices.Contains(model.AllProjections(), name) || slices.Contains(c.LoRATargets[:i], name) {
+			return fmt.Errorf("--lora-target %q: want one of %v, each once", name, model.AllProjections())
+		}
+	}
+	return nil
 }
 
 func (c Config) schedule(total int) optim.Schedule {

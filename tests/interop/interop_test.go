@@ -230,7 +230,7 @@ func TestPEFTLoadsAdapter(t *testing.T) {
 	eachShape(t, func(t *testing.T, shape string) {
 		root := t.TempDir()
 		base := write(t, filepath.Join(root, "base"), shape)
-		lora := model.LoRA{Rank: 2, Alpha: 3, Targets: model.AllProjections()}
+		lora := model.LoRA{Rank: 2, Alpha: 3, Targets: model.AllProjections(), RSLoRA: shape == "tiny-qwen3"}
 		dir := filepath.Join(root, "adapter")
 		if _, err := checkpoint.Save(dir, checkpoint.Contents{Parent: base, LoRA: &lora, Tensors: adapter(t, base, lora)}); err != nil {
 			t.Fatal(err)
