@@ -60,7 +60,8 @@ func command() *cli.Command {
 	var o options
 	return &cli.Command{
 		Name: "train", Usage: "make the next policy from scored rows", ArgsUsage: "[SCORED ...]", Description: description,
-		Flags: slices.Concat(flags(&cfg, &o), rlFlags(&cfg.RL, &o), ioFlags(&cfg, &o)),
+		Flags:    slices.Concat(flags(&cfg, &o), rlFlags(&cfg.RL, &o), ioFlags(&cfg, &o)),
+		Commands: []*cli.Command{watchCommand()},
 		Run: func(ctx context.Context, env *cli.Env) error {
 			if o.rate != "" {
 				return printRate(env, o.rate)
@@ -88,6 +89,7 @@ func ioFlags(c *train.Config, o *options) []ufcli.Flag {
 		&ufcli.BoolFlag{Name: "dry-run", Usage: "train nothing: print rewards, every kind of advantage, tokens, time and memory (no --out)", Destination: &o.dryRun},
 		&ufcli.BoolFlag{Name: "check", Usage: "train nothing: compare rows with tokenizer and template, and the engine's numbers with the trainer's; status 1 where they drift (no --out)", Destination: &o.check},
 		&ufcli.Float64Flag{Name: "max-drift", Value: 0.05, Usage: "check: engine and trainer may differ by `X` in the mean", Destination: &o.drift, Action: cli.Positive("max-drift")},
+		&ufcli.StringFlag{Name: "tensorboard", Usage: "write an event file into `DIR` too, one a run of train, for tensorboard --logdir", Destination: &c.TensorBoard},
 		&ufcli.StringFlag{Name: "export", Usage: "train nothing: write --policy to --out as `WHAT`: merged (no adapter, bf16) or gguf (a folder with model.gguf), and compare both", Destination: &o.export},
 		&ufcli.StringFlag{Name: "rate", Usage: "only print the tokens a second at which the policy in `FOLDER` was trained", Destination: &o.rate},
 	}

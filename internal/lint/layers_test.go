@@ -19,7 +19,7 @@ const module = "agentmill"
 // a package belongs is part of adding it.
 var layers = [][]string{
 	// edge: knows nothing of the domain
-	{"internal/clock", "internal/seed", "internal/atomicfile", "internal/jsonl", "internal/ordered", "internal/numtest", "internal/half", "internal/mapped", "internal/lint", "internal/terminal"},
+	{"internal/clock", "internal/seed", "internal/atomicfile", "internal/jsonl", "internal/ordered", "internal/numtest", "internal/half", "internal/mapped", "internal/lint", "internal/terminal", "internal/tensorboard"},
 	{"internal/progress"},
 	{"internal/cli", "internal/journal"},
 	// vocabulary: types that flow, and pure functions over text and numbers
@@ -53,6 +53,8 @@ var onlyIn = map[string][]string{
 	"github.com/sashabaranov/go-openai": {"internal/openai"},
 	"modernc.org/sqlite":                {"internal/mailstore", "bench/ingest"},
 	"github.com/ardanlabs/jinja":        {"internal/chattemplate"},
+	"github.com/guptarohit/asciigraph":  {"internal/train"},
+	"google.golang.org/protobuf":        {"internal/tensorboard"},
 	"gorgonia.org/cu":                   {"internal/device/cuda"},
 	"math/rand":                         {},
 }

@@ -75,6 +75,8 @@ type Compared struct {
 // was done.
 func (t *trainer) run(ctx context.Context) error {
 	begun := t.state.Done
+	shown := live{cfg: t.cfg, first: t.parent.Manifest.Step + 1}
+	shown.resume(t.state.Metrics)
 	for t.state.Done < len(t.updates) {
 		if err := ctx.Err(); err != nil {
 			if t.state.Done > begun {
@@ -89,7 +91,7 @@ func (t *trainer) run(ctx context.Context) error {
 		t.state.Done++
 		t.state.Metrics = append(t.state.Metrics, m)
 		t.report(m)
-		if err := t.maybeSave(); err != nil {
+		if err := errors.Join(t.maybeSave(), shown.add(m, t.state.Done == len(t.updates))); err != nil {
 			return err
 		}
 	}

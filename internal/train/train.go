@@ -74,6 +74,8 @@ type Config struct {
 	Clock    clock.Clock
 	Log      *slog.Logger
 
+	TensorBoard string // folder of event files; "": none
+
 	Look    bool // nothing is trained: Out is not needed
 	replays bool // compare rows with their messages
 }

@@ -247,6 +247,11 @@ func (s *stopper) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
+// stopAfter is a log that ends a run after some steps.
+func stopAfter(cfg Config, cancel context.CancelFunc, steps int) *slog.Logger {
+	return slog.New(&stopper{cfg.Log.Handler(), cancel, steps})
+}
+
 // TestStoppedAnywhere: a run that was stopped, twice, ends with the bytes of an
 // unbroken one.
 func TestStoppedAnywhere(t *testing.T) {
