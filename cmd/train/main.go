@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	ufcli "github.com/urfave/cli/v2"
@@ -89,6 +90,8 @@ func ioFlags(c *train.Config, o *options) []ufcli.Flag {
 		&ufcli.BoolFlag{Name: "dry-run", Usage: "train nothing: print rewards, every kind of advantage, tokens, time and memory (no --out)", Destination: &o.dryRun},
 		&ufcli.BoolFlag{Name: "check", Usage: "train nothing: compare rows with tokenizer and template, and the engine's numbers with the trainer's; status 1 where they drift (no --out)", Destination: &o.check},
 		&ufcli.Float64Flag{Name: "max-drift", Value: 0.05, Usage: "check: engine and trainer may differ by `X` in the mean", Destination: &o.drift, Action: cli.Positive("max-drift")},
+		&ufcli.IntFlag{Name: "keep-checkpoints", Usage: "keep the last `N` policies of a run in OUT.steps, one each --save-steps", Destination: &c.KeepCheckpoints},
+		&ufcli.StringFlag{Name: "keep-best", Usage: "keep the best of them too, by the mean of `METRIC` since the one before: " + strings.Join(train.BestMetrics(), ", "), Destination: &c.KeepBest},
 		&ufcli.StringFlag{Name: "tensorboard", Usage: "write an event file into `DIR` too, one a run of train, for tensorboard --logdir", Destination: &c.TensorBoard},
 		&ufcli.StringFlag{Name: "export", Usage: "train nothing: write --policy to --out as `WHAT`: merged (no adapter, bf16) or gguf (a folder with model.gguf), and compare both", Destination: &o.export},
 		&ufcli.StringFlag{Name: "rate", Usage: "only print the tokens a second at which the policy in `FOLDER` was trained", Destination: &o.rate},
@@ -119,7 +122,7 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 	}
 	defer func() { _ = backend.Close() }()
 	debug.SetGCPercent(gcPercent)
-	cfg.Backend, cfg.Clock, cfg.Log = backend, env.Clock, env.Log
+	cfg.Backend, cfg.Clock, cfg.Log, cfg.Version = backend, env.Clock, env.Log, cli.Version()
 	cfg.Source.Paths, cfg.Source.Stdin = append(o.in.Value(), env.Args...), env.Stdin
 	cfg.Source.Report = func(err error) { env.Log.Warn("bad record: " + err.Error()) }
 	if err := cli.Apart(cfg.Source.Paths, cli.Output{Flag: "rejects", Path: cfg.Source.Rejects}); err != nil {
@@ -176,6 +179,9 @@ func summary(cfg train.Config, st train.Stats) string {
 	steps := fmt.Sprintf("%d steps, loss %.4f to %.4f", st.Updates, st.First, st.Last)
 	if st.Updates == 1 {
 		steps = fmt.Sprintf("1 step, loss %.4f", st.First)
+	}
+	if st.Best != "" {
+		steps += fmt.Sprintf("; best by %s: %s", cfg.KeepBest, st.Best)
 	}
 	return head + fmt.Sprintf("; %s, %.0f tokens/s; %s is %.12s", steps, st.Rate, cfg.Out, st.Hash)
 }

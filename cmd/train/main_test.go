@@ -4,8 +4,11 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -30,7 +33,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("AGENTMILL_CLOCK", "fixed")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "fill": fill},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": status, "fill": fill, "killed": killed},
 	})
 }
 
@@ -55,4 +58,37 @@ func fill(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
 	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
 	ts.Check(os.WriteFile(path, []byte(text), 0o644))
+}
+
+// killed starts a command again and again, each time killing it a little later
+// with kill -9, until it ends by itself: killed COMMAND…
+func killed(ts *testscript.TestScript, _ bool, args []string) {
+	path := ""
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if p := filepath.Join(dir, args[0]); path == "" && exec.Command("test", "-x", p).Run() == nil {
+			path = p
+		}
+	}
+	kills := 0
+	for patience := 20 * time.Millisecond; ; patience += 15 * time.Millisecond {
+		cmd := exec.Command(path, args[1:]...)
+		cmd.Dir = ts.Getenv("WORK")
+		for _, name := range []string{"PATH", "HOME", "TMPDIR", "AGENTMILL_CLOCK"} {
+			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+		}
+		var out strings.Builder
+		cmd.Stderr = &out
+		ts.Check(cmd.Start())
+		timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+		err := cmd.Wait()
+		timer.Stop()
+		if err == nil {
+			ts.Logf("killed %d times", kills)
+			return
+		}
+		if cmd.ProcessState.ExitCode() >= 0 { // it was not the signal
+			ts.Fatalf("%v: %s", err, out.String())
+		}
+		kills++
+	}
 }

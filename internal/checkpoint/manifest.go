@@ -32,6 +32,7 @@ type Manifest struct {
 	Precision  string             `json:"precision,omitempty"`
 	ToolFormat string             `json:"tool_format,omitempty"`
 	EnvOptions *traj.EnvOptions   `json:"env_options,omitempty"` // of the rows it was trained on
+	Version    string             `json:"version,omitempty"`     // of the program that wrote it
 	Data       []DataFile         `json:"data,omitempty"`
 	Flags      map[string]string  `json:"flags,omitempty"`
 	Metrics    map[string]float64 `json:"metrics,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,13 @@ func (s *stage) finish(t *trainer) error {
 		return err
 	}
 	s.stats.Hash = m.Hash
+	have, err := t.checkpoints()
+	if best := t.best(have); best > 0 {
+		s.stats.Best = filepath.Join(s.cfg.steps(), fmt.Sprintf("%06d", best))
+	}
+	if err != nil {
+		return err
+	}
 	return s.cfg.removePartial()
 }
 
@@ -83,7 +91,7 @@ func (s *stage) manifest(updates int) checkpoint.Manifest {
 	c := s.cfg
 	m := checkpoint.Manifest{
 		Step: s.parent.Manifest.Step + updates, Method: c.Method, Updated: updates > 0, Precision: "f32",
-		Data: s.data,
+		Data: s.data, Version: c.Version,
 		Flags: map[string]string{
 			"lr": fmt.Sprint(c.LR), "schedule": c.Schedule, "warmup": strconv.Itoa(c.Warmup), "epochs": strconv.Itoa(c.Epochs),
 			"batch": strconv.Itoa(c.Batch), "seed": strconv.FormatUint(c.Seed, 10), "lora-rank": strconv.Itoa(c.LoRARank),

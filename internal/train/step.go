@@ -91,7 +91,7 @@ func (t *trainer) run(ctx context.Context) error {
 		t.state.Done++
 		t.state.Metrics = append(t.state.Metrics, m)
 		t.report(m)
-		if err := errors.Join(t.maybeSave(), shown.add(m, t.state.Done == len(t.updates))); err != nil {
+		if err := errors.Join(t.maybeSave(), t.keep(), shown.add(m, t.state.Done == len(t.updates))); err != nil {
 			return err
 		}
 	}

@@ -68,6 +68,11 @@ type Config struct {
 
 	SaveEvery time.Duration // of an unfinished run's state
 	SaveSteps int           // the same by steps; 0: by time alone
+	// KeepCheckpoints policies are kept beside Out, one each SaveSteps updates, and
+	// the best by KeepBest.
+	KeepCheckpoints int
+	KeepBest        string
+	Version         string // of the program
 
 	Backend  device.Backend
 	NewModel func(model.Config, device.Backend, model.Source, model.Options) (model.Model, error)
@@ -97,6 +102,7 @@ type Stats struct {
 	Rate        float64 // tokens a second
 	Updated     bool
 	Hash        string // of the child
+	Best        string // folder of the best checkpoint
 }
 
 // ErrNoSignal is returned under RequireSignal when nothing can be learnt.
@@ -239,6 +245,7 @@ func (c Config) Check() error {
 		{"lora-rank", c.LoRARank, 0},
 		{"max-staleness", c.MaxStaleness, 0},
 		{"save-steps", c.SaveSteps, 0},
+		{"keep-checkpoints", c.KeepCheckpoints, 0},
 	} {
 		if f.value < f.min {
 			return fmt.Errorf("--%s %d: want %d or more", f.flag, f.value, f.min)
@@ -257,7 +264,7 @@ func (c Config) Check() error {
 			return fmt.Errorf("--%s %g: want 0 or more", f.flag, f.value)
 		}
 	}
-	if err := c.checkLoRA(); err != nil {
+	if err := errors.Join(c.checkLoRA(), c.checkKeep()); err != nil {
 		return err
 	}
 	if c.Epochs > maxEpochs {
