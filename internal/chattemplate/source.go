@@ -13,7 +13,8 @@ import (
 // printed string: the engine trims across neighbouring tags. Its tojson loses the
 // order of keys where it indents, and it prints none as nothing, so ours are
 // called. The tags that tell
-// transformers what an assistant generated are left out.
+// transformers what an assistant generated are left out. Every macro begins with
+// a call that counts: one that calls itself without end would end the process.
 func prepare(source string) string {
 	source = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source)
 	p := preparer{rest: strings.TrimSuffix(source, "\n"), lineStart: true}
@@ -98,6 +99,7 @@ func (p *preparer) text(text string) {
 }
 
 var (
+	macro      = regexp.MustCompile(`^macro\b`)
 	jsonFilter = regexp.MustCompile(`\|\s*tojson\b`)
 	endRaw     = regexp.MustCompile(`\{%([-+]?)\s*endraw\s*([-+]?)%\}`)
 )
@@ -109,6 +111,9 @@ func (p *preparer) write(t tag) {
 		p.raw(t)
 	case t.kind == '%':
 		p.out.WriteString("{% " + jsonFilter.ReplaceAllString(body, "|"+jsonName) + " %}")
+		if macro.MatchString(body) {
+			p.out.WriteString("{{ " + enterName + "() }}")
+		}
 	default:
 		p.out.WriteString("{{ (" + jsonFilter.ReplaceAllString(body, "|"+jsonName) + ") | " + printName + " }}")
 	}

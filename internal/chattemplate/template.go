@@ -71,6 +71,7 @@ func (t *Template) Render(in Input) (text string, err error) {
 		"strftime_now":          jinja.NewCallable("strftime_now", strftime),
 		jsonName:                jinja.NewCallable(jsonName, toJSON),
 		printName:               jinja.NewCallable(printName, printed),
+		enterName:               jinja.NewCallable(enterName, entering()),
 	}
 	for name, content := range t.tokens {
 		vars[name] = jinja.NewString(content)
@@ -90,6 +91,23 @@ func (t *Template) Render(in Input) (text string, err error) {
 		return "", fmt.Errorf("chat template: %w", err)
 	}
 	return text, nil
+}
+
+// enterName is the function that every macro calls first.
+const enterName = "agentmill_enter"
+
+// maxMacros is how many macros one rendering may call.
+const maxMacros = 10_000
+
+// entering counts calls of macros.
+func entering() func([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) {
+	calls := 0
+	return func([]jinja.Value, map[string]jinja.Value) (jinja.Value, error) {
+		if calls++; calls > maxMacros {
+			return jinja.Undefined(), fmt.Errorf("its macros are called more than %d times: does one call itself without end?", maxMacros)
+		}
+		return jinja.NewString(""), nil
+	}
 }
 
 // day is what strftime_now tells of 26 July 2024.

@@ -109,6 +109,8 @@ func TestTemplatesAreRefused(t *testing.T) {
 		{"by themselves", "{{ raise_exception('roles must alternate') }}", "roles must alternate"},
 		{"with an unknown function", "{{ nosuch(1) }}", "nosuch"},
 		{"with what JSON has not", "{{ nothing | tojson }}", "cannot be written as JSON"},
+		{"that calls itself without end", "{% macro m(x) %}\n{{ m(x + 1) }}{% endmacro %}{{ m(0) }}", "macros are called more than 10000 times"},
+		{"two that call each other", "{%- macro a() -%} {{ b() }} {%- endmacro -%}{%- macro b() -%} {{ a() }} {%- endmacro -%} {{ a() }}", "macros are called more than 10000 times"},
 		{"with a wrong format", "{{ strftime_now(1) }}", "strftime_now wants a format"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
