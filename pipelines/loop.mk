@@ -8,6 +8,10 @@
 #   TEST_N     test questions (0: all)        STEPS      GRPO steps
 #   STEP_Q     questions of a step            STEP_A     attempts at each
 #   MONITOR    1: an alarm of judge --monitor ends the loop before the step is trained on
+#   CURRICULUM flags of filterq --difficulty, such as '--max-pass .95 --order weighted': from the second step on
+#              questions are chosen by the attempts of all steps before
+#   ASYNC      K: a step's attempts are played by the policy of K steps earlier, so that with make -j2 playing
+#              and training overlap; importance sampling corrects for the difference
 
 SHELL    := bash
 STAGE    := pipelines/stage.sh
@@ -23,6 +27,7 @@ TEST_N   ?= 64
 STEPS    ?= 4
 STEP_Q   ?= 6
 STEP_A   ?= 4
+ASYNC    ?= 0
 
 ROLLOUT = bin/rollout $(QUESTIONS) --index $(INDEX) $(GAME) --shuffle --seed $(SEED)
 PLAYTEST = $(ROLLOUT) --split test --limit $(TEST_N) --temperature 0
@@ -47,21 +52,30 @@ $(RUN)/policy-00/agentmill.json: $(RUN)/scored-expert.jsonl.zst
 
 rate = $(shell awk 'BEGIN { printf "%.3g", $(LR) * (1 - $(DECAY) * ($(1) - 1) / $(STEPS)) }')
 
-# --- one GRPO step: $(1) this step, $(2) the one before, $(3) questions to pass over.
-# The trainer's state is kept in the newest folder alone, the weights in every tenth and the last.
+# --- one GRPO step: $(1) this step, $(2) the one before, $(3) questions to pass over, $(4) the policy that
+# plays, $(5) the policy that nobody plays any more. The trainer's state is kept in the newest folder alone, the
+# weights in every tenth and the last.
+
+earlier = $(foreach k,$(steps),$(if $(filter 1,$(shell echo $$((10#$(k) < 10#$(1))))),$(RUN)/scored-$(k).jsonl.zst))
 
 define step
-$(RUN)/rollouts-$(1).jsonl.zst: $(RUN)/policy-$(2)/agentmill.json
-	$$(STAGE) "rollout: step $(1) of $(last), $(STEP_Q) questions, $(STEP_A) attempts each" \
-	  $$(ROLLOUT) --policy $(RUN)/policy-$(2) --split train --offset $(3) --limit $(STEP_Q) --attempts $(STEP_A) --temperature 1 --out $$@
+$(RUN)/questions-$(1).jsonl.zst: $(RUN)/policy-$(4)/agentmill.json
+	$$(STAGE) "filterq: questions of step $(1), by the attempts so far" \
+	  bin/filterq $(QUESTIONS) $(foreach f,$(call earlier,$(4)) $(if $(filter-out 00,$(4)),$(RUN)/scored-$(4).jsonl.zst),--difficulty $(f)) $(CURRICULUM) --order-seed $$(SEED)$(1) --out $$@
 
-$(RUN)/policy-$(1)/agentmill.json: $(RUN)/scored-$(1).jsonl.zst
+$(RUN)/rollouts-$(1).jsonl.zst: $(RUN)/policy-$(4)/agentmill.json $(if $(CURRICULUM),$(if $(filter-out 00,$(4)),$(RUN)/questions-$(1).jsonl.zst))
+	$$(STAGE) "rollout: step $(1) of $(last), $(STEP_Q) questions, $(STEP_A) attempts each" \
+	  $(if $(and $(CURRICULUM),$(filter-out 00,$(4))),bin/rollout $(RUN)/questions-$(1).jsonl.zst --index $(INDEX) $(GAME) --seed $(SEED),$$(ROLLOUT)) --policy $(RUN)/policy-$(4) --split train$(if $(and $(CURRICULUM),$(filter-out 00,$(4))),, --offset $(3)) --limit $(STEP_Q) --attempts $(STEP_A) --temperature 1 --out $$@
+
+$(RUN)/policy-$(1)/agentmill.json: $(RUN)/scored-$(1).jsonl.zst$(if $(filter-out 0,$(ASYNC)), $(RUN)/policy-$(2)/agentmill.json)
 	$(if $(MONITOR),bin/judge --monitor $(RUN)/scored-[0-9][0-9].jsonl.zst >&2)
 	$$(STAGE) "train: GRPO step $(1) of $(last)" \
-	  bin/train $$< --policy $(RUN)/policy-$(2) --method grpo --lr $(call rate,$(1)) $$(GRPO) --seed $$(SEED) --out $$(@D)
-	rm -rf $(RUN)/policy-$(2)/trainer $(if $(patsubst %0,,$(2)),$(RUN)/policy-$(2)/model.safetensors)
+	  bin/train $$< --policy $(RUN)/policy-$(2) --method grpo --lr $(call rate,$(1)) $(if $(filter-out 0,$(ASYNC)),--max-staleness $(ASYNC) --importance truncate )$$(GRPO) --seed $$(SEED) --out $$(@D)
+	rm -rf $(RUN)/policy-$(2)/trainer $(if $(patsubst %0,,$(5)),$(RUN)/policy-$(5)/model.safetensors)
 endef
-$(foreach k,$(steps),$(eval $(call step,$(k),$(shell printf %02d $$((10#$(k) - 1))),$(shell echo $$(($(EXPERT_N) + (10#$(k) - 1) * $(STEP_Q)))))))
+number = $(shell printf %02d $$(($(1))))
+before = $(call number,10#$(1) > $(2) ? 10#$(1) - $(2) : 0)
+$(foreach k,$(steps),$(eval $(call step,$(k),$(call before,$(k),1),$(shell echo $$(($(EXPERT_N) + (10#$(k) - 1) * $(STEP_Q)))),$(call before,$(k),(1 + $(ASYNC))),$(call before,$(k),(1 + $(ASYNC))))))
 
 # --- the test: the same questions for every policy, greedy
 

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	ufcli "github.com/urfave/cli/v2"
 
@@ -22,6 +23,7 @@ answered in one way, with the verdict of every check and a split by mailbox. Wit
 examples, after make demo:
   bin/filterq runs/demo/candidates.jsonl.zst --index runs/demo/inbox.db --out runs/kept.jsonl
   bin/synthq runs/demo/emails.parquet | bin/filterq --index runs/demo/inbox.db --keep-drops runs/drops.jsonl > runs/kept.jsonl
+  bin/filterq runs/demo/questions.parquet --difficulty runs/demo/scored-01.jsonl.zst --max-pass .9 --order weighted > runs/next.jsonl
   bin/filterq runs/demo/candidates.jsonl.zst --index runs/demo/inbox.db \
     --explain "$(zstdcat runs/demo/candidates.jsonl.zst | head -1 | jq -r .id)" > /dev/null`
 
@@ -30,6 +32,7 @@ func command() *cli.Command {
 	var in ufcli.StringSlice
 	var index string
 	var model catalog.LLM
+	var scored ufcli.StringSlice
 	return &cli.Command{
 		Name:        "filterq",
 		Usage:       "keep the questions that a mailbox can answer in one way, and split them",
@@ -46,12 +49,20 @@ func command() *cli.Command {
 			&ufcli.IntFlag{Name: "hits", Value: 5, Usage: "a source mail counts as reached within `N` hits", Destination: &cfg.Hits},
 			&ufcli.IntFlag{Name: "max-rank", Usage: "drop a question whose source mail is not within `N` hits (0: keep)", Destination: &cfg.MaxRank},
 			&ufcli.Float64Flag{Name: "min-realistic", Usage: "drop questions whose how_realistic is below `X`", Destination: &cfg.Realism},
+			&ufcli.StringSliceFlag{Name: "difficulty", Usage: "choose training questions by the scored attempts in `FILE` (repeatable, the latest last)", Destination: &scored},
+			&ufcli.IntFlag{Name: "recent", Value: 16, Usage: "difficulty: the last `N` attempts at a question count", Destination: &cfg.Difficulty.Recent},
+			&ufcli.Float64Flag{Name: "min-pass", Usage: "difficulty: drop training questions that are right less often than `SHARE`", Destination: &cfg.Difficulty.Low},
+			&ufcli.Float64Flag{Name: "max-pass", Value: 1, Usage: "difficulty: drop training questions that are right more often than `SHARE`", Destination: &cfg.Difficulty.High},
+			&ufcli.StringFlag{Name: "order", Value: filterq.InputOrder, Usage: "difficulty: training questions come first, in `ORDER`: input, hard-first, or weighted (drawn by p(1-p))", Destination: &cfg.Difficulty.Order},
+			&ufcli.Float64Flag{Name: "floor", Value: 0.02, Usage: "weighted: no question weighs less than `W`, so that solved and hopeless ones are tried again", Destination: &cfg.Difficulty.Floor},
+			&ufcli.Uint64Flag{Name: "order-seed", Value: 1, Usage: "weighted: seed `N` of the draw", Destination: &cfg.Difficulty.Seed},
 			&ufcli.StringFlag{Name: "explain", Usage: "tell the checks of the question `ID` on standard error", Destination: &cfg.Explain},
 			&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &cfg.In.MaxErrors, Action: cli.NotNegative("max-errors")},
 			&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &cfg.In.Rejects},
 			&ufcli.StringFlag{Name: "journal", Usage: "keep the model's answers in `FILE` until the output is written (default: beside --out)", Destination: &cfg.Journal},
 		}, model.Flags()...),
 		Run: func(ctx context.Context, env *cli.Env) error {
+			cfg.Difficulty.Scored = scored.Value()
 			if err := cfg.Check(); err != nil {
 				return cli.Usagef("%w", err)
 			}
@@ -95,7 +106,10 @@ func apart(cfg *filterq.Config, index string) error {
 
 func run(ctx context.Context, env *cli.Env, cfg filterq.Config, remote *catalog.Remote) error {
 	st, err := filterq.Run(ctx, cfg)
-	if err = remote.Close(env, err); err != nil {
+	if err = remote.Close(env, err); errors.Is(err, filterq.ErrNoSignal) {
+		return cli.Stoppedf("%w", err)
+	}
+	if err != nil {
 		return err
 	}
 	if len(st.Dropped) > 0 {

@@ -2,7 +2,8 @@
 // and gives each its split: the stage between synthq and rollout.
 //
 // Most callers want Run. Every check leaves a verdict and a reason in the
-// record. F1: questions come out in the order they came in. F2: a dropped
+// record. F1: questions come out in the order they came in, unless another order is
+// asked for. F2: a dropped
 // question is dropped for its first failed check, and is counted under it. F3:
 // no evidence stands in two splits. F4: a mailbox that has a split keeps it.
 //
@@ -48,8 +49,10 @@ type Config struct {
 	Hits     int     // a gold mail counts as reached within so many hits
 	MaxRank  int     // drop questions whose gold mail is not within so many hits; 0: keep all
 	Realism  float64 // drop questions below
-	Explain  string  // id of a question whose checks are told
-	Tell     func(format string, args ...any)
+	// Difficulty chooses training questions by past attempts.
+	Difficulty Difficulty
+	Explain    string // id of a question whose checks are told
+	Tell       func(format string, args ...any)
 
 	Model       llm.Client // is asked the questions without any mail; nil: that check is skipped
 	Concurrency int        // requests at a time
@@ -75,7 +78,7 @@ func (c *Config) Check() error {
 	case c.Realism < 0 || c.Realism > 1:
 		return fmt.Errorf("min-realistic is %g: want 0 to 1", c.Realism)
 	}
-	return nil
+	return c.Difficulty.check()
 }
 
 // Stats counts what Run did.
@@ -87,6 +90,7 @@ type Stats struct {
 	Yield        []Yield
 	Splits       map[question.Split]int
 	Unmet        int // questions that the model did not answer
+	Pool         Pool
 }
 
 // String is the summary line.
@@ -99,6 +103,9 @@ func (s Stats) String() string {
 	text := fmt.Sprintf("read %d questions, kept %d (train %d, val %d, test %d), %d of them unanswerable", s.Read, s.Kept, s.Splits[question.Train], s.Splits[question.Val], s.Splits[question.Test], s.Unanswerable)
 	if len(drops) > 0 {
 		text += "; dropped: " + strings.Join(drops, ", ")
+	}
+	if s.Pool != (Pool{}) {
+		text += "; " + s.Pool.String()
 	}
 	return text
 }
@@ -123,6 +130,9 @@ func Run(ctx context.Context, cfg Config) (Stats, error) {
 		return st, err
 	}
 	dropLeaks(items)
+	if st.Pool, err = cfg.Difficulty.choose(ctx, items); err != nil {
+		return st, err
+	}
 	if st.Unmet, err = cfg.askBlind(ctx, items); err != nil {
 		return st, err
 	}

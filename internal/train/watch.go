@@ -45,8 +45,8 @@ func (w Watch) Draw(ctx context.Context) error {
 		if _, err := io.WriteString(w.Out, b.String()); err != nil {
 			return err
 		}
-		if !w.Live || w.Wait(ctx, w.Every) != nil { // told to stop
-			return nil
+		if !w.Live || w.Wait(ctx, w.Every) != nil {
+			return nil //nolint:nilerr // told to stop
 		}
 	}
 }
