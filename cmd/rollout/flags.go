@@ -43,6 +43,7 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.IntFlag{Name: "context", Usage: "at most `N` tokens an attempt (0: what the model allows)", Destination: &o.policy.Local.Context},
 		&ufcli.StringFlag{Name: "precision", Value: "w16", Usage: "compute with weights of this `TYPE`: f32, w16 (bfloat16), or bf16 (bfloat16 multiplied in pairs, where the processor can)", Destination: &o.policy.Local.Precision},
 		&ufcli.StringFlag{Name: "device", Value: "cpu", Usage: "`NAME` of the device that computes", Destination: &o.policy.Local.Device},
+		&ufcli.StringFlag{Name: "max-memory", Usage: "play only if no more than this `SIZE` of memory is needed (8GB, 500MiB), else say what fits", Destination: &o.memory},
 		&ufcli.StringFlag{Name: "speculate", Usage: "guess tokens ahead and run them at once: ngram (looks up what stood there before), or the `FOLDER` of a smaller policy of the same vocabulary; what is played stays the same", Destination: &o.policy.Local.Speculate},
 		&ufcli.IntFlag{Name: "threads", Usage: "use `N` threads (0: one a processor)", Destination: &o.policy.Local.Threads},
 		&ufcli.Float64Flag{Name: "max-failed", Value: .1, Usage: "tolerate this `SHARE` of failed attempts", Destination: &o.cfg.MaxFailed},
@@ -104,6 +105,11 @@ func (o *options) check(e *cli.Env) error {
 		return cli.Usagef("--threads %d: want 0 to %d", o.policy.Local.Threads, catalog.MaxThreads)
 	}
 	var err error
+	if o.memory != "" {
+		if o.policy.Local.MaxMemory, err = cli.ParseSize(o.memory); err != nil {
+			return cli.Usagef("--max-memory: %w", err)
+		}
+	}
 	if o.cfg.Shard, err = seed.ParseShard(o.shard); err != nil {
 		return cli.Usagef("--shard: %w", err)
 	}

@@ -51,7 +51,7 @@ type options struct {
 	rules             rules
 	oracle            string
 	openMail          bool
-	prompt            string
+	prompt, memory    string
 	ask, inbox, shard string
 	seed              uint64
 	temperature, topP float64

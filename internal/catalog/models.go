@@ -64,6 +64,7 @@ type LocalConfig struct {
 	Precision string // f32, w16 or bf16
 	Context   int    // most tokens of an attempt; 0: the model's positions
 	Sessions  int    // most attempts at once; 0: a default
+	MaxMemory int64  // most bytes that playing may take; 0: as many as it needs
 	Speculate string // "", ngram, or the folder of a smaller policy of the same vocabulary
 	Clock     clock.Clock
 }
@@ -88,6 +89,9 @@ func OpenLocal(c LocalConfig) (*Local, error) {
 	}
 	dtype, err := Precision(c.Precision)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkMemory(c, p.Config, dtype); err != nil {
 		return nil, err
 	}
 	backend, err := Device(c.Device, c.Threads)

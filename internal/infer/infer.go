@@ -46,6 +46,12 @@ type Config struct {
 	Clock   clock.Clock
 }
 
+// What a Config that does not say has.
+const (
+	DefaultSessions    = 32
+	DefaultBatchTokens = 512
+)
+
 // An Engine is an agent.Policy over one model.
 type Engine struct {
 	cfg     Config
@@ -67,10 +73,10 @@ func New(cfg Config) *Engine {
 		cfg.Context = limit
 	}
 	if cfg.Sessions <= 0 {
-		cfg.Sessions = 32
+		cfg.Sessions = DefaultSessions
 	}
 	if cfg.BatchTokens <= 0 {
-		cfg.BatchTokens = 512
+		cfg.BatchTokens = DefaultBatchTokens
 	}
 	if cfg.Guesses <= 0 {
 		cfg.Guesses = 4
