@@ -155,7 +155,7 @@ func llamaPlay(bin, file string, threads int) ([]float64, error) {
 }
 
 func output(name string, args ...string) ([]byte, error) {
-	out, err := exec.Command(name, args...).Output()
+	out, err := exec.Command(name, args...).Output() //nolint:gosec // the user names the program
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", name, err)
 	}

@@ -3,7 +3,7 @@
 //
 //	go run ./bench/engine --policy models/smollm2
 //
-// With peers, the parts limits, llama, torch and grpo print a table of ratios;
+// With peers, the parts limits, bound, llama, torch and grpo print a table of ratios;
 // README.md says how to install them.
 //
 //	go run ./bench/engine --policy models/smollm2 --parts limits,llama --llama DIR --gguf DIR
@@ -42,10 +42,11 @@ func main() {
 	flag.StringVar(&p.llama, "llama", "", "`FOLDER` of llama-bench and llama-batched-bench")
 	flag.StringVar(&p.gguf, "gguf", "", "`FOLDER` of the same weights for llama.cpp: BF16.gguf, F32.gguf, Q8_0.gguf, Q4_0.gguf")
 	flag.StringVar(&p.python, "python", "python3", "Python with torch, transformers and gguf")
+	rollouts := flag.Int("rollouts", 48, "attempts of the part grpo")
 	path := flag.String("path", "", "kernel path; default: the fastest")
 	profile := flag.String("cpuprofile", "", "write a CPU profile to `FILE`")
 	flag.Parse()
-	err := profiled(*profile, func() error { return run(os.Stdout, *dir, *path, *parts, *rounds, p) })
+	err := profiled(*profile, func() error { return run(os.Stdout, *dir, *path, *parts, *rounds, p, *rollouts) })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "engine: error:", err)
 		os.Exit(1)
@@ -77,6 +78,8 @@ type bench struct {
 	rounds  int
 	threads int
 	peers   peers
+
+	rollouts int // of a GRPO step
 }
 
 // peers says where programs to compare with are.
@@ -84,7 +87,7 @@ type peers struct {
 	llama, gguf, python string
 }
 
-func run(out io.Writer, dir, path, parts string, rounds int, peers peers) error {
+func run(out io.Writer, dir, path, parts string, rounds int, peers peers, rollouts int) error {
 	p, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		return err
@@ -96,7 +99,7 @@ func run(out io.Writer, dir, path, parts string, rounds int, peers peers) error 
 	}
 	defer backend.Close()
 	fmt.Fprintf(out, "device %s, path %s\n", backend.Name(), backend.Path())
-	b := &bench{p, backend, out, rounds, runtime.GOMAXPROCS(0), peers}
+	b := &bench{p, backend, out, rounds, runtime.GOMAXPROCS(0), peers, rollouts}
 	for part := range strings.SplitSeq(parts, ",") {
 		switch part {
 		case "prefill":
@@ -108,12 +111,24 @@ func run(out io.Writer, dir, path, parts string, rounds int, peers peers) error 
 		case "llama":
 			b.heading()
 			err = b.llama(peers.llama, peers.gguf)
+		case "limits":
+			b.heading()
+			err = b.limits()
+		case "bound":
+			b.heading()
+			err = b.bound()
+		case "torch":
+			b.heading()
+			err = b.torchTrain()
+		case "grpo":
+			b.heading()
+			err = b.grpo()
 		case "full":
 			err = b.train(model.Options{Train: model.TrainFull})
 		case "lora":
 			err = b.train(model.Options{Train: model.TrainLoRA, LoRA: model.LoRA{Rank: 16, Alpha: 32, Targets: model.AllProjections()}})
 		default:
-			err = fmt.Errorf("part %q: want prefill, decode, rollout, full, lora, limits, llama, torch or grpo", part)
+			err = fmt.Errorf("part %q: want prefill, decode, rollout, full, lora, limits, bound, llama, torch or grpo", part)
 		}
 		if err != nil {
 			return err
@@ -260,7 +275,7 @@ func (b *bench) train(o model.Options) error {
 	}
 	defer m.Close()
 	const n, length = 4, 550
-	batch, err := model.Pack(samples(n, length))
+	batch, err := model.Pack(samples(n, length, 11))
 	if err != nil {
 		return err
 	}
@@ -286,13 +301,14 @@ func (b *bench) train(o model.Options) error {
 	return nil
 }
 
-func samples(n, length int) []model.Sample {
+// samples are n sequences of which one token in every is trained.
+func samples(n, length, every int) []model.Sample {
 	var all []model.Sample
 	for i := range n {
 		s := model.Sample{IDs: make([]int32, length), Trained: make([]bool, length)}
 		for p := range length {
 			s.IDs[p] = int32((p*31+i*7)%1000 + 300)
-			s.Trained[p] = p%11 == 10
+			s.Trained[p] = p > 0 && p%every == every-1
 		}
 		s.Trained[length-1] = true
 		all = append(all, s)

@@ -19,8 +19,13 @@ type goal struct {
 // a row a goal: both return one rate a goal. What counts is the median of the
 // ratios of pairs.
 func (b *bench) against(goals []goal, ours, theirs func() ([]float64, error)) error {
+	return b.pairs(1, goals, ours, theirs)
+}
+
+// pairs is against, with another number of pairs that are not counted.
+func (b *bench) pairs(warm int, goals []goal, ours, theirs func() ([]float64, error)) error {
 	own, peer := make([][]float64, len(goals)), make([][]float64, len(goals))
-	for round := range b.rounds + 1 {
+	for round := range b.rounds + warm {
 		x, err := ours()
 		if err != nil {
 			return err
@@ -30,7 +35,7 @@ func (b *bench) against(goals []goal, ours, theirs func() ([]float64, error)) er
 			return err
 		}
 		for i := range goals {
-			if round > 0 {
+			if round >= warm {
 				own[i], peer[i] = append(own[i], x[i]), append(peer[i], y[i])
 			}
 		}
