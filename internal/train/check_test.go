@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"agentmill/internal/chat"
+	"agentmill/internal/chattemplate"
 	"agentmill/internal/checkpoint"
+	"agentmill/internal/checkpoint/tinypolicy"
 	"agentmill/internal/dialog"
 	"agentmill/internal/model"
 	"agentmill/internal/safetensors"
@@ -314,5 +316,40 @@ func writeAdapter(t *testing.T, dir string, base, p *checkpoint.Policy) {
 	}
 	if _, err := checkpoint.Save(dir, checkpoint.Contents{Parent: base, LoRA: &p.Adapter.LoRA, Tensors: entries}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestReplayOfParts (case T4): a template that drops earlier thoughts makes two
+// rows of one attempt; each is compared with its own prompt.
+func TestReplayOfParts(t *testing.T) {
+	tok, err := tinypolicy.Tokenizer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const template = `{% for m in messages %}<|im_start|>{{ m.role }}
+{% if m.role == 'assistant' and not loop.last and '</think>' in m.content %}{{ m.content.split('</think>')[-1] }}{% else %}{{ m.content }}{% endif %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}`
+	codec, err := chattemplate.New(tok, template, map[string]string{"eos_token": "<|im_end|>"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := expert(1)[0].Trajectory
+	whole.Messages[2].Content = "<think>May?</think>search audit 0"
+	samples, err := dialog.Render(codec, whole.Messages, nil)
+	if err != nil || len(samples) != 2 {
+		t.Fatalf("%d rows, %v; want 2", len(samples), err)
+	}
+	for part, s := range samples {
+		row := whole
+		row.Part, row.TokenIDs, row.Trained = part, s.IDs, s.Trained
+		if p, err := replayed(codec, &row); err != nil || !p.exact || p.turns != 1 {
+			t.Errorf("part %d: %v, %d turns, %v", part, p.String(), p.turns, err)
+		}
+		row.TokenIDs = slices.Clone(s.IDs)
+		row.TokenIDs[2] = 99
+		if p, err := replayed(codec, &row); err != nil || p.exact || p.token != 2 || p.turn != part+1 {
+			t.Errorf("part %d with another token: %v, %v", part, p.String(), err)
+		}
 	}
 }

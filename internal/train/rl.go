@@ -208,6 +208,28 @@ func (o RL) checkDistill(c Config) error {
 	return nil
 }
 
+// warnRL says which options of a policy gradient are likely to be a mistake.
+func (s *stage) warnRL() {
+	o, c := s.cfg.RL, &s.stats.Credit
+	several := s.cfg.Epochs > 1 || s.cfg.Batch > 0 && s.cfg.Batch < s.stats.Rows
+	switch {
+	case s.cfg.Method == "sft":
+	case several && o.Loss.Kind == rl.Reinforce && s.cfg.Method == "grpo":
+		s.cfg.Log.Warn("several updates on the same attempts, and --loss reinforce does not know that the policy moves between them; clip, cispo and gspo do")
+	case !several && o.Loss.Kind != rl.Reinforce && o.Old == trainersOld:
+		s.cfg.Log.Info("one update a batch: the ratio is 1 and no bound is met; the update is that of --loss reinforce")
+	}
+	if o.Loss.KL == rl.K1 {
+		s.cfg.Log.Warn("the gradient of --kl k1 is 0 in the mean: it holds the policy to nothing; k2, k3 and shift do")
+	}
+	if o.crediting().Steps.Kind == rl.SALT && c.StepsInAll > 0 && c.Merged == 0 {
+		s.cfg.Log.Warn("--advantage salt merged no turn: advantages are those of whole attempts", "turns", c.StepsInAll)
+	}
+	if len(c.NoTerm) > 0 {
+		s.cfg.Log.Warn("rows lack a term of the reward that others of their group have; it is not counted as 0", "rows", c.NoTerm)
+	}
+}
+
 // flags are the options in force, as a policy folder records them.
 func (o RL) flags() map[string]string {
 	f := map[string]string{

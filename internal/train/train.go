@@ -312,6 +312,7 @@ func (s *stage) warn() {
 	if s.stats.Cut > 0 && 2*s.stats.Cut >= len(s.rows) {
 		s.cfg.Log.Warn("half of the rows or more ran into a limit", "cut", s.stats.Cut, "rows", len(s.rows))
 	}
+	s.warnRL()
 	if names := s.stats.Credit.NotFinite; len(names) > 0 {
 		s.cfg.Log.Warn("rewards that are no numbers; their rows are left out", "rows", names)
 	}
