@@ -26,6 +26,7 @@ func flags(c *train.Config, o *options) []ufcli.Flag {
 		&ufcli.IntFlag{Name: "lora-rank", Usage: "train adapters of rank `R` (0: all weights)", Destination: &c.LoRARank},
 		&ufcli.Float64Flag{Name: "lora-alpha", Usage: "scale adapters by `A`/R (0: A is twice the rank)", Destination: &c.LoRAAlpha},
 		&ufcli.StringSliceFlag{Name: "lora-target", Usage: "put adapters on the matrices called `NAME` alone, as q_proj (repeatable)", DefaultText: "all seven", Destination: &o.targets},
+		&ufcli.Float64Flag{Name: "lora-dropout", Usage: "drop this `SHARE` of the adapters' inputs in training", Destination: &c.LoRADropout},
 		&ufcli.BoolFlag{Name: "rslora", Usage: "scale adapters by A/√R", Destination: &c.RSLoRA},
 		&ufcli.IntFlag{Name: "max-staleness", Usage: "accept rows of policies up to `K` steps older", Destination: &c.MaxStaleness},
 		&ufcli.BoolFlag{Name: "require-signal", Usage: "write nothing and end with status 5 when there is nothing to learn", Destination: &c.RequireSignal},

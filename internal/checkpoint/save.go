@@ -263,7 +263,7 @@ func (c Contents) writeAdapter(tmp, dir string, m *Manifest) error {
 		return err
 	}
 	config, err := encodeJSON(adapterConfig{
-		PeftType: "LORA", TaskType: "CAUSAL_LM", BaseModel: rel, Rank: c.LoRA.Rank, Alpha: c.LoRA.Alpha, UseRSLoRA: c.LoRA.RSLoRA,
+		PeftType: "LORA", TaskType: "CAUSAL_LM", BaseModel: rel, Rank: c.LoRA.Rank, Alpha: c.LoRA.Alpha, UseRSLoRA: c.LoRA.RSLoRA, Dropout: c.LoRA.Dropout,
 		TargetModules: targets, Bias: "none", InferenceMode: true, InitWeights: json.RawMessage("true"),
 		RankPattern: map[string]int{}, AlphaPattern: map[string]any{},
 	})

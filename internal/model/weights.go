@@ -30,6 +30,8 @@ type LoRA struct {
 	// RSLoRA divides by the root of the rank, so that a larger rank does not
 	// shrink what its adapters can do.
 	RSLoRA bool `json:"use_rslora,omitempty"`
+	// Dropout is the share of an adapter's inputs that training drops.
+	Dropout float64 `json:"lora_dropout,omitempty"`
 }
 
 // Scale is what the product B·A is multiplied with: alpha/rank, or with RSLoRA
@@ -78,6 +80,8 @@ type Weights struct {
 	buffers []device.Buffer
 	scratch device.Buffer // values of a matrix on their way into its packed form
 	wanted  map[string]bool
+	drop    *nn.Dropout // nil: none
+	dropped uint64      // adapters that have it
 	err     error
 }
 
@@ -87,7 +91,18 @@ func NewWeights(b device.Backend, src Source, o Options) *Weights {
 	if o.Train == TrainLoRA && (o.LoRA.Rank < 1 || !(o.LoRA.Alpha > 0) || len(o.LoRA.Targets) == 0) {
 		w.err = fmt.Errorf("lora: rank is %d, alpha %v, targets %v: want all of them", o.LoRA.Rank, o.LoRA.Alpha, o.LoRA.Targets)
 	}
+	if o.Train == TrainLoRA && o.LoRA.Dropout > 0 {
+		w.drop = &nn.Dropout{Rate: o.LoRA.Dropout}
+	}
 	return w
+}
+
+// Drop makes adapters drop values until it is called with active false. Equal
+// seeds drop the same. Without dropout it does nothing.
+func (w *Weights) Drop(run uint64, active bool) {
+	if w.drop != nil {
+		w.drop.Seed, w.drop.Active = run, active
+	}
 }
 
 // A Part is one published matrix of a fused Linear: rows of it.
@@ -254,7 +269,8 @@ func (w *Weights) adapter(inputs int, parts []Part) *nn.Adapter {
 	if w.err != nil {
 		return nil
 	}
-	ad := &nn.Adapter{Rank: rank, Scale: w.options.LoRA.Scale()}
+	ad := &nn.Adapter{Rank: rank, Scale: w.options.LoRA.Scale(), Drop: w.drop, Index: w.dropped}
+	w.dropped++
 	var names []string
 	col := 0
 	for _, p := range parts {

@@ -23,6 +23,8 @@ type Adapter struct {
 	AVals device.Buffer // A in float32
 	AGrad device.Buffer
 	Parts []AdapterPart
+	Drop  *Dropout // nil: none
+	Index uint64   // of the adapter in its model, so that each drops other values
 }
 
 // An AdapterPart is B of one published matrix: columns From to To of y.
@@ -76,14 +78,17 @@ func (l *Linear) Repack() {
 // forward adds the adapter's share to y and returns s·x·Aᵀ.
 func (ad *Adapter) forward(b device.Backend, a *Arena, y, x device.Mat) device.Mat {
 	low := a.Mat(x.Rows, ad.A.Out())
-	b.Linear(low, x, ad.A, false)
+	mark := a.Mark()
+	b.Linear(low, ad.dropped(b, a, x), ad.A, false)
+	a.Release(mark)
 	for i, p := range ad.Parts {
 		b.Linear(y.Columns(p.From, p.To), ad.columns(low, i), p.B, true)
 	}
 	return low
 }
 
-// backward: with u = s·x·Aᵀ, dB = dyᵀ·u, du = dy·B, dx = du·(s·A), dA = s·duᵀ·x.
+// backward: with u = s·x·Aᵀ, dB = dyᵀ·u, du = dy·B, dx = du·(s·A), dA = s·duᵀ·x,
+// where x is what dropout has left of it.
 func (ad *Adapter) backward(b device.Backend, a *Arena, dx, dy, x, low device.Mat) {
 	mark := a.Mark()
 	defer a.Release(mark)
@@ -94,11 +99,34 @@ func (ad *Adapter) backward(b device.Backend, a *Arena, dx, dy, x, low device.Ma
 		b.LinearInputGrad(ad.columns(dlow, i), dpart, p.B)
 	}
 	if dx.Buf != nil {
-		b.LinearInputGrad(dx, dlow, ad.A)
+		ad.inputGrad(b, a, dx, dlow)
 	}
 	scaled := a.Zeros(low.Rows, low.Cols)
 	b.Add(scaled, dlow, ad.Scale)
-	b.LinearWeightGrad(device.Dense(ad.AGrad, ad.A.Out(), ad.A.In()), scaled, x)
+	b.LinearWeightGrad(device.Dense(ad.AGrad, ad.A.Out(), ad.A.In()), scaled, ad.dropped(b, a, x))
+}
+
+// inputGrad adds dlow·(s·A) to dx, but for what was dropped.
+func (ad *Adapter) inputGrad(b device.Backend, a *Arena, dx, dlow device.Mat) {
+	if !ad.Drop.on() {
+		b.LinearInputGrad(dx, dlow, ad.A)
+		return
+	}
+	through := a.Zeros(dx.Rows, dx.Cols)
+	b.LinearInputGrad(through, dlow, ad.A)
+	ad.Drop.apply(b, through, ad.Index)
+	b.Add(dx, through, 1)
+}
+
+// dropped is x, or a copy of it with values dropped.
+func (ad *Adapter) dropped(b device.Backend, a *Arena, x device.Mat) device.Mat {
+	if !ad.Drop.on() {
+		return x
+	}
+	y := a.Zeros(x.Rows, x.Cols)
+	b.Add(y, x, 1)
+	ad.Drop.apply(b, y, ad.Index)
+	return y
 }
 
 // Repack makes changed values of the adapter take effect.

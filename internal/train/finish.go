@@ -110,6 +110,9 @@ func (s *stage) manifest(updates int) checkpoint.Manifest {
 	if c.LoRARank > 0 && (len(c.LoRATargets) > 0 || c.RSLoRA) {
 		m.Flags["lora-target"], m.Flags["rslora"] = strings.Join(s.lora().Targets, " "), strconv.FormatBool(c.RSLoRA)
 	}
+	if c.LoRADropout > 0 {
+		m.Flags["lora-dropout"] = fmt.Sprint(c.LoRADropout)
+	}
 	if s.referenceHash != "" {
 		m.Flags["reference-hash"] = s.referenceHash
 	}

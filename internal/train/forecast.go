@@ -159,7 +159,7 @@ func (s *stage) flops() float64 {
 
 // lora is the adapter that the flags ask for.
 func (s *stage) lora() model.LoRA {
-	l := model.LoRA{Rank: s.cfg.LoRARank, Alpha: s.cfg.LoRAAlpha, RSLoRA: s.cfg.RSLoRA}
+	l := model.LoRA{Rank: s.cfg.LoRARank, Alpha: s.cfg.LoRAAlpha, RSLoRA: s.cfg.RSLoRA, Dropout: s.cfg.LoRADropout}
 	for _, name := range model.AllProjections() { // in the order of the architecture
 		if len(s.cfg.LoRATargets) == 0 || slices.Contains(s.cfg.LoRATargets, name) {
 			l.Targets = append(l.Targets, name)

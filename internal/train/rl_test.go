@@ -36,7 +36,8 @@ var options = map[string]func(*Config){
 	"salt over grpo, constant aggregate": func(c *Config) {
 		c.RL.Advantage, c.RL.Base, c.RL.Aggregate, c.RL.Limit = rl.SALT, "grpo", rl.ByConstant, 40
 	},
-	"distill": func(c *Config) { c.Method, c.RL.Teacher = "distill", c.Policy },
+	"dropout, accumulated": func(c *Config) { c.LoRARank, c.LoRADropout, c.TokensPerBatch = 2, .3, 30 },
+	"distill":              func(c *Config) { c.Method, c.RL.Teacher = "distill", c.Policy },
 }
 
 // near makes the engine's log-probabilities those of the parent but for a

@@ -102,6 +102,7 @@ func (s *stage) adapter() (*model.LoRA, error) {
 	if len(s.cfg.LoRATargets) > 0 && !sameNames(have.Targets, want.Targets) {
 		return nil, fmt.Errorf("--lora-target %v: the parent %s is an adapter on %v, and goes on as such", want.Targets, s.cfg.Policy, have.Targets)
 	}
+	have.Dropout = want.Dropout
 	return &have, nil
 }
 
@@ -295,7 +296,7 @@ func (s *stage) fingerprint(updates [][]sample) string {
 	h := sha256.New()
 	c := s.cfg
 	fmt.Fprintln(h, "train 2", s.parent.Hash, c.Method, c.Cut, c.LR, c.Schedule, c.Warmup, c.TokensPerBatch,
-		c.LoRARank, c.LoRAAlpha, c.LoRATargets, c.RSLoRA, c.Seed, c.Optimizer, len(updates), c.Backend.Name(), c.Backend.Path())
+		c.LoRARank, c.LoRAAlpha, c.LoRATargets, c.RSLoRA, c.LoRADropout, c.Seed, c.Optimizer, len(updates), c.Backend.Name(), c.Backend.Path())
 	fmt.Fprintf(h, "%+v %s\n", c.RL, s.referenceHash)
 	for _, u := range updates {
 		for _, x := range u {

@@ -14,6 +14,7 @@ import (
 	"agentmill/internal/model"
 	"agentmill/internal/optim"
 	"agentmill/internal/rl"
+	"agentmill/internal/seed"
 )
 
 // A trainer updates a model's weights.
@@ -109,8 +110,10 @@ func (t *trainer) update(samples []sample) (m Metrics, err error) {
 	m.Rows, m.Trained = len(batch), trained
 	t.model.Weights().ZeroGrads()
 	var seen observed
-	for _, micro := range pack(batch, t.cfg.TokensPerBatch) {
+	for i, micro := range pack(batch, t.cfg.TokensPerBatch) {
+		t.model.Weights().Drop(seed.Derive(t.cfg.Seed, "dropout", t.state.Done, i), true)
 		tokens, loss, err := t.accumulate(micro, &seen)
+		t.model.Weights().Drop(0, false)
 		if err != nil {
 			return m, err
 		}

@@ -62,6 +62,7 @@ type Config struct {
 	// LoRATargets are the matrices that get adapters, as q_proj; none: all seven.
 	LoRATargets []string
 	RSLoRA      bool
+	LoRADropout float64 // share of the adapters' inputs
 
 	MaxStaleness  int // so many steps older may the policy of a row be
 	RequireSignal bool
@@ -289,8 +290,11 @@ func (c Config) Check() error {
 }
 
 func (c Config) checkLoRA() error {
-	if c.LoRARank == 0 && (len(c.LoRATargets) > 0 || c.RSLoRA || c.LoRAAlpha > 0) {
-		return errors.New("--lora-alpha, --lora-target, --rslora: there are no adapters; want --lora-rank with them")
+	if c.LoRARank == 0 && (len(c.LoRATargets) > 0 || c.RSLoRA || c.LoRAAlpha > 0 || c.LoRADropout > 0) {
+		return errors.New("--lora-alpha, --lora-target, --rslora, --lora-dropout: there are no adapters; want --lora-rank with them")
+	}
+	if !(c.LoRADropout >= 0 && c.LoRADropout < 1) {
+		return fmt.Errorf("--lora-dropout %g: want 0 or more, below 1", c.LoRADropout)
 	}
 	for i, name := range c.LoRATargets {
 		if !slices.Contains(model.AllProjections(), name) || slices.Contains(c.LoRATargets[:i], name) {
