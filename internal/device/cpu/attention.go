@@ -13,6 +13,7 @@ import (
 // scores are all there before its softmax: nothing depends on where tiles begin.
 
 // blockKeys is the most keys of one output tile; blocks start at its multiples.
+// It is a multiple of nr.
 const blockKeys = 512
 
 // attentionScratch is the memory of calls without a cache.
@@ -22,12 +23,24 @@ type attentionScratch struct {
 	slab  []float32
 }
 
-// headKeys is one kv head of one sequence of a call.
+// headKeys is one kv head of one sequence of a call. Its memory is of the call,
+// or the pages of a cache.
 type headKeys struct {
 	keyValues
-	seq  int
-	head int
-	past int // keys that were there before
+	cache *cache
+	layer int
+	seq   int
+	head  int
+	past  int // keys that were there before
+}
+
+// from is the memory of the keys and values from position pos on, as far as it
+// has no gap.
+func (h *headKeys) from(pos int) (keyValues, int) {
+	if h.cache == nil {
+		return h.keyValues, pos
+	}
+	return h.cache.shape.at(h.cache.pages[pos/pagePositions], h.layer, h.head), pos % pagePositions
 }
 
 // An attendTile is a unit: rows from to to of the stack of heads[at].
@@ -74,9 +87,9 @@ func (b *Backend) prepare(c *attentionCall, layer int) {
 				used += keys + values
 				head.keyValues = keyValues{own[:keys], own[keys:]}
 			} else {
-				own := q.Cache.(*cache)
-				own.grow(own.n + q.Len)
-				head.keyValues, head.past = own.at(layer, h), own.n
+				head.cache, head.layer = q.Cache.(*cache), layer
+				head.past = head.cache.n
+				head.cache.reserve(q.Len)
 			}
 			a.heads = append(a.heads, head)
 		}
@@ -119,9 +132,10 @@ func (j *keysJob) run(_ *worker, unit int) {
 		pos := h.past + t
 		n := min(nr-pos%nr, seq.Len-t) // keys that go to this panel
 		rows := j.qkv.data[(seq.Start+t)*j.qkv.stride:]
-		j.k.transpose(h.keys[pos/nr*nr*dim+pos%nr:], nr, rows[atK:], j.qkv.stride, n, dim)
+		own, at := h.from(pos)
+		j.k.transpose(own.keys[at/nr*nr*dim+at%nr:], nr, rows[atK:], j.qkv.stride, n, dim)
 		for i := range n {
-			v := h.values[(pos+i)*j.kv.wide:][:j.kv.wide]
+			v := own.values[(at+i)*j.kv.wide:][:j.kv.wide]
 			clear(v[copy(v, rows[i*j.qkv.stride+atV:][:dim]):])
 		}
 		t += n
@@ -190,7 +204,8 @@ func (c *attentionCall) scores(w *worker, p []float32, pad int, h *headKeys, u a
 	c.stack(q, c.qkv, h, u, c.scale(), dim)
 	w.tile = tile{aRow: dim, aK: 1, bK: c.kv.nr, cRow: pad, k: dim}
 	for at := 0; at < pad; at += c.kv.nr {
-		w.tile.b = h.keys[at*dim:]
+		own, pos := h.from(at)
+		w.tile.b = own.keys[pos*dim:]
 		c.k.sweep(w, q, 0, p[at:], u.to-u.from, c.kv.nr)
 	}
 }
@@ -200,8 +215,9 @@ func (c *attentionCall) weigh(w *worker, o, p []float32, pad int, h *headKeys, r
 	wide := c.kv.wide
 	for k0 := 0; k0 < keys; k0 += blockKeys {
 		w.tile = tile{aRow: pad, aK: 1, bK: wide, cRow: wide, k: min(blockKeys, keys-k0), add: k0 > 0}
+		own, pos := h.from(k0)
 		for at := 0; at < wide; at += c.kv.nr {
-			w.tile.b = h.values[k0*wide+at:]
+			w.tile.b = own.values[pos*wide+at:]
 			c.k.sweep(w, p[k0:], 0, o[at:], rows, c.kv.nr)
 		}
 	}

@@ -13,27 +13,33 @@ type keyValues struct {
 	keys, values []float32
 }
 
-// A cache is one slab [layer][kv head][keys | values] for capacity positions.
-type cache struct {
-	owner     *Backend
-	shape     kvShape
-	n, room   int
-	slab      []float32
-	keysSize  int // values of one head's keys
-	valueSize int
+// pagePositions is how many positions a page of a cache holds: as many keys as
+// one output tile, so that no sum runs over the end of a page.
+const pagePositions = blockKeys
+
+// A page is keys and values of pagePositions positions, [layer][kv head][keys |
+// values]. Caches that begin alike hold the same pages; who writes to one that
+// others hold writes to a copy.
+type page struct {
+	slab []float32
+	refs int
 }
 
-// firstPositions is how many positions a cache has room for at first.
-const firstPositions = 512
+// A cache is the pages of one sequence.
+type cache struct {
+	owner *Backend
+	shape kvShape
+	n     int
+	pages []*page
+}
 
 var _ device.PrefixCache = (*cache)(nil)
 
-// NewCache makes room for capacity positions: for few at first, for more when
-// they come, since most sequences stay far below their limit.
-func (b *Backend) NewCache(layers, capacity int, s device.AttentionShape) device.Cache {
+// NewCache makes room for positions when they come: most sequences stay far below
+// their capacity. Of a page only what is written takes memory.
+func (b *Backend) NewCache(layers, _ int, s device.AttentionShape) device.Cache {
 	c := &cache{owner: b, shape: b.kvShape(s)}
 	c.shape.layers = layers
-	c.grow(min(capacity, firstPositions))
 	return c
 }
 
@@ -44,6 +50,19 @@ func (b *Backend) kvShape(s device.AttentionShape) kvShape {
 // sizes are the values that keys and values of n positions take; n is a multiple of nr.
 func (s kvShape) sizes(n int) (keys, values int) { return n * s.dim, n * s.wide }
 
+// pageSize is the values that a page takes.
+func (s kvShape) pageSize() int {
+	keys, values := s.sizes(pagePositions)
+	return s.layers * s.heads * (keys + values)
+}
+
+// at is the part of p that belongs to a layer's kv head.
+func (s kvShape) at(p *page, layer, head int) keyValues {
+	keys, values := s.sizes(pagePositions)
+	own := p.slab[(layer*s.heads+head)*(keys+values):][:keys+values]
+	return keyValues{own[:keys], own[keys:]}
+}
+
 // Len is the number of positions held.
 func (c *cache) Len() int { return c.n }
 
@@ -51,66 +70,86 @@ func (c *cache) Len() int { return c.n }
 func (c *cache) Advance(n int) { c.n += n }
 
 // Truncate forgets positions from n on.
-func (c *cache) Truncate(n int) { c.n = min(c.n, n) }
+func (c *cache) Truncate(n int) {
+	c.n = min(c.n, n)
+	c.drop(panels(c.n, pagePositions))
+}
 
-// CopyPrefix makes c, which is empty, hold the first n positions of from.
+// CopyPrefix makes c, which is empty, hold the first n positions of from: whole
+// pages are shared, the rest is copied.
 func (c *cache) CopyPrefix(from device.Cache, n int) {
 	src := from.(*cache)
-	c.grow(n)
-	keys, values := c.shape.sizes(panels(n, c.shape.nr) * c.shape.nr)
-	for i := range c.shape.layers * c.shape.heads {
-		to, own := c.at(0, i), src.at(0, i)
-		copy(to.keys[:keys], own.keys)
-		copy(to.values[:values], own.values)
+	whole := n / pagePositions
+	c.drop(0)
+	for _, p := range src.pages[:whole] {
+		p.refs++
+		c.pages = append(c.pages, p)
+	}
+	if rest := n % pagePositions; rest > 0 {
+		c.pages = append(c.pages, c.copyOf(src.pages[whole], rest))
 	}
 	c.n = n
 }
 
 // Free gives the memory back to the backend.
 func (c *cache) Free() {
-	if c.slab != nil {
-		c.owner.kv = append(c.owner.kv, c.slab)
-	}
-	c.slab, c.n, c.room = nil, 0, 0
+	c.drop(0)
+	c.n = 0
 }
 
-// at is the memory of a layer's kv head.
-func (c *cache) at(layer, head int) keyValues {
-	both := c.keysSize + c.valueSize
-	own := c.slab[(layer*c.shape.heads+head)*both:][:both]
-	return keyValues{own[:c.keysSize], own[c.keysSize:]}
+// drop lets go of all pages but the first keep.
+func (c *cache) drop(keep int) {
+	for i := keep; i < len(c.pages); i++ {
+		c.release(c.pages[i])
+		c.pages[i] = nil
+	}
+	c.pages = c.pages[:min(keep, len(c.pages))]
 }
 
-// grow makes room for n positions, keeping those held.
-func (c *cache) grow(n int) {
-	if n <= c.room && c.slab != nil {
-		return
+// release gives p back where nobody else holds it.
+func (c *cache) release(p *page) {
+	if p.refs--; p.refs == 0 {
+		c.owner.kv = append(c.owner.kv, p)
 	}
-	old := *c
-	c.room = panels(max(n, 2*old.room, c.shape.nr), c.shape.nr) * c.shape.nr
-	c.keysSize, c.valueSize = c.shape.sizes(c.room)
-	c.slab = c.owner.takeSlab(c.shape.layers * c.shape.heads * (c.keysSize + c.valueSize))
-	if old.slab == nil {
-		return
-	}
-	for i := range c.shape.layers * c.shape.heads {
-		from, to := old.at(0, i), c.at(0, i)
-		copy(to.keys, from.keys)
-		copy(to.values, from.values)
-	}
-	c.owner.kv = append(c.owner.kv, old.slab)
 }
 
-// takeSlab returns n values with any content, from a freed cache where one
-// fits. Only pages that get written take memory, so a capacity that is never
-// used costs nothing.
-func (b *Backend) takeSlab(n int) []float32 {
-	for i, s := range b.kv {
-		if cap(s) >= n && cap(s) <= 2*n {
-			b.kv[i] = b.kv[len(b.kv)-1]
-			b.kv = b.kv[:len(b.kv)-1]
-			return s[:n]
+// reserve makes room for n more positions, in pages that are c's alone.
+func (c *cache) reserve(n int) {
+	if first := c.n / pagePositions; first < len(c.pages) && c.pages[first].refs > 1 {
+		shared := c.pages[first]
+		c.pages[first] = c.copyOf(shared, c.n%pagePositions)
+		c.release(shared)
+	}
+	for len(c.pages) < panels(c.n+n, pagePositions) {
+		c.pages = append(c.pages, c.newPage())
+	}
+}
+
+// newPage returns a page with any content, one that was given back where there is
+// one of the size.
+func (c *cache) newPage() *page {
+	free, size := c.owner.kv, c.shape.pageSize()
+	for i, p := range free {
+		if len(p.slab) == size {
+			free[i] = free[len(free)-1]
+			c.owner.kv = free[:len(free)-1]
+			p.refs = 1
+			return p
 		}
 	}
-	return allocateIn(&smallSlabs, n)
+	return &page{slab: allocateIn(&smallSlabs, size), refs: 1}
+}
+
+// copyOf returns a page that holds the first n positions of p.
+func (c *cache) copyOf(p *page, n int) *page {
+	to := c.newPage()
+	keys, values := c.shape.sizes(panels(n, c.shape.nr) * c.shape.nr)
+	for layer := range c.shape.layers {
+		for head := range c.shape.heads {
+			dst, src := c.shape.at(to, layer, head), c.shape.at(p, layer, head)
+			copy(dst.keys[:keys], src.keys)
+			copy(dst.values[:values], src.values)
+		}
+	}
+	return to
 }

@@ -32,7 +32,7 @@ type Backend struct {
 	pool *pool
 	jobs jobs
 	rope ropeTable
-	kv   [][]float32 // memory of freed caches
+	kv   []*page // of freed caches
 
 	attention attentionScratch
 	packedX   []float32
@@ -114,7 +114,10 @@ func (b *Backend) Path() string { return b.k.path }
 // Close ends the workers and frees what the backend keeps for itself.
 func (b *Backend) Close() error {
 	b.pool.close()
-	for _, slab := range append(b.kv, b.packedX, b.rounded, b.attention.slab) {
+	for _, p := range b.kv {
+		release(p.slab)
+	}
+	for _, slab := range [][]float32{b.packedX, b.rounded, b.attention.slab} {
 		release(slab[:cap(slab)])
 	}
 	b.kv, b.packedX, b.rounded, b.attention.slab = nil, nil, nil, nil

@@ -33,6 +33,7 @@ func Run(t *testing.T, open func(t testing.TB) device.Backend) {
 		{"attention", testAttention},
 		{"attention, spread scores", testAttentionPeaks},
 		{"attention with a cache", testCache},
+		{"D2: sequences that begin alike share", testPrefixes},
 		{"log-probs", testLogProbs},
 		{"log-probs, extreme logits", testLogProbsExtreme},
 		{"adamw", testAdamW},
