@@ -1,6 +1,9 @@
 package main
 
 import (
+	"strings"
+	"time"
+
 	ufcli "github.com/urfave/cli/v2"
 
 	"agentmill/internal/cli"
@@ -80,4 +83,27 @@ func (o *options) apply(c *train.Config) error {
 		return cli.Usagef("--salt-votes %q: want rollout or visit", o.votes)
 	}
 	return nil
+}
+
+func ioFlags(c *train.Config, o *options) []ufcli.Flag {
+	return []ufcli.Flag{
+		&ufcli.StringSliceFlag{Name: "in", Usage: "read rows from `FILE` (as an argument; repeatable)", Destination: &o.in},
+		&ufcli.StringFlag{Name: "policy", Usage: "`FOLDER` of the parent", Destination: &c.Policy},
+		&ufcli.StringFlag{Name: "base", Usage: "`FOLDER` that replaces the base of an adapter", Destination: &c.Base},
+		&ufcli.StringFlag{Name: "out", Usage: "`FOLDER` of the child", Destination: &c.Out},
+		&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &c.Source.MaxErrors, Action: cli.NotNegative("max-errors")},
+		&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &c.Source.Rejects},
+		&ufcli.StringFlag{Name: "device", Value: "cpu", Usage: "`NAME` of the device that computes", Destination: &o.device},
+		&ufcli.IntFlag{Name: "threads", Usage: "use `N` threads (0: one a processor)", Destination: &o.threads},
+		&ufcli.DurationFlag{Name: "save-every", Value: 5 * time.Minute, Usage: "keep the state of an unfinished run every `TIME`", Destination: &c.SaveEvery},
+		&ufcli.IntFlag{Name: "save-steps", Usage: "keep it every `N` steps too (0: by time alone)", Destination: &c.SaveSteps},
+		&ufcli.BoolFlag{Name: "dry-run", Usage: "train nothing: print rewards, every kind of advantage, tokens, time and memory (no --out)", Destination: &o.dryRun},
+		&ufcli.BoolFlag{Name: "check", Usage: "train nothing: compare rows with tokenizer and template, and the engine's numbers with the trainer's; status 1 where they drift (no --out)", Destination: &o.check},
+		&ufcli.Float64Flag{Name: "max-drift", Value: 0.05, Usage: "check: engine and trainer may differ by `X` in the mean", Destination: &o.drift, Action: cli.Positive("max-drift")},
+		&ufcli.IntFlag{Name: "keep-checkpoints", Usage: "keep the last `N` policies of a run in OUT.steps, one each --save-steps", Destination: &c.KeepCheckpoints},
+		&ufcli.StringFlag{Name: "keep-best", Usage: "keep the best of them too, by the mean of `METRIC` since the one before: " + strings.Join(train.BestMetrics(), ", "), Destination: &c.KeepBest},
+		&ufcli.StringFlag{Name: "tensorboard", Usage: "write an event file into `DIR` too, one a run of train, for tensorboard --logdir", Destination: &c.TensorBoard},
+		&ufcli.StringFlag{Name: "export", Usage: "train nothing: write --policy to --out as `WHAT`: merged (no adapter, bf16) or gguf (a folder with model.gguf), and compare both", Destination: &o.export},
+		&ufcli.StringFlag{Name: "rate", Usage: "only print the tokens a second at which the policy in `FOLDER` was trained", Destination: &o.rate},
+	}
 }

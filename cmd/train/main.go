@@ -8,13 +8,10 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
-	"time"
 
 	ufcli "github.com/urfave/cli/v2"
 
 	"agentmill/internal/catalog"
-	"agentmill/internal/checkpoint"
 	"agentmill/internal/cli"
 	"agentmill/internal/optim"
 	"agentmill/internal/train"
@@ -75,41 +72,15 @@ func command() *cli.Command {
 	}
 }
 
-func ioFlags(c *train.Config, o *options) []ufcli.Flag {
-	return []ufcli.Flag{
-		&ufcli.StringSliceFlag{Name: "in", Usage: "read rows from `FILE` (as an argument; repeatable)", Destination: &o.in},
-		&ufcli.StringFlag{Name: "policy", Usage: "`FOLDER` of the parent", Destination: &c.Policy},
-		&ufcli.StringFlag{Name: "base", Usage: "`FOLDER` that replaces the base of an adapter", Destination: &c.Base},
-		&ufcli.StringFlag{Name: "out", Usage: "`FOLDER` of the child", Destination: &c.Out},
-		&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &c.Source.MaxErrors, Action: cli.NotNegative("max-errors")},
-		&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &c.Source.Rejects},
-		&ufcli.StringFlag{Name: "device", Value: "cpu", Usage: "`NAME` of the device that computes", Destination: &o.device},
-		&ufcli.IntFlag{Name: "threads", Usage: "use `N` threads (0: one a processor)", Destination: &o.threads},
-		&ufcli.DurationFlag{Name: "save-every", Value: 5 * time.Minute, Usage: "keep the state of an unfinished run every `TIME`", Destination: &c.SaveEvery},
-		&ufcli.IntFlag{Name: "save-steps", Usage: "keep it every `N` steps too (0: by time alone)", Destination: &c.SaveSteps},
-		&ufcli.BoolFlag{Name: "dry-run", Usage: "train nothing: print rewards, every kind of advantage, tokens, time and memory (no --out)", Destination: &o.dryRun},
-		&ufcli.BoolFlag{Name: "check", Usage: "train nothing: compare rows with tokenizer and template, and the engine's numbers with the trainer's; status 1 where they drift (no --out)", Destination: &o.check},
-		&ufcli.Float64Flag{Name: "max-drift", Value: 0.05, Usage: "check: engine and trainer may differ by `X` in the mean", Destination: &o.drift, Action: cli.Positive("max-drift")},
-		&ufcli.IntFlag{Name: "keep-checkpoints", Usage: "keep the last `N` policies of a run in OUT.steps, one each --save-steps", Destination: &c.KeepCheckpoints},
-		&ufcli.StringFlag{Name: "keep-best", Usage: "keep the best of them too, by the mean of `METRIC` since the one before: " + strings.Join(train.BestMetrics(), ", "), Destination: &c.KeepBest},
-		&ufcli.StringFlag{Name: "tensorboard", Usage: "write an event file into `DIR` too, one a run of train, for tensorboard --logdir", Destination: &c.TensorBoard},
-		&ufcli.StringFlag{Name: "export", Usage: "train nothing: write --policy to --out as `WHAT`: merged (no adapter, bf16) or gguf (a folder with model.gguf), and compare both", Destination: &o.export},
-		&ufcli.StringFlag{Name: "rate", Usage: "only print the tokens a second at which the policy in `FOLDER` was trained", Destination: &o.rate},
-	}
-}
-
 // gcPercent is low because the heap is a few buffers of gigabytes: to let
 // garbage grow to their size would double the memory, and collecting is cheap.
 const gcPercent = 15
 
 func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
-	if o.dryRun && o.check {
-		return cli.Usagef("--dry-run and --check: want one of them")
+	if err := o.checkModes(); err != nil {
+		return err
 	}
 	cfg.Look = o.dryRun || o.check
-	if o.export != "" && (cfg.Look || !slices.Contains(train.Exports(), o.export)) {
-		return cli.Usagef("--export %q: want one of %v, without --dry-run and --check", o.export, train.Exports())
-	}
 	if err := cfg.Check(); err != nil {
 		return cli.Usagef("%w", err)
 	}
@@ -128,15 +99,8 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 	if err := cli.Apart(cfg.Source.Paths, cli.Output{Flag: "rejects", Path: cfg.Source.Rejects}); err != nil {
 		return err
 	}
-	switch {
-	case o.export != "":
-		return export(ctx, env, cfg, o.export)
-	case o.dryRun:
-		_, err := train.DryRun(ctx, cfg, env.Stdout)
-		return err
-	case o.check:
-		_, err := train.CheckRows(ctx, cfg, o.drift, env.Stdout)
-		return err
+	if o.looks() {
+		return look(ctx, env, cfg, o)
 	}
 	st, err := train.Run(ctx, cfg)
 	if errors.Is(err, train.ErrNoSignal) {
@@ -149,18 +113,6 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 	if st.Bad > 0 {
 		return cli.Partialf("%d of %d records were bad", st.Bad, st.Bad+st.Read)
 	}
-	return nil
-}
-
-func export(ctx context.Context, env *cli.Env, cfg train.Config, what string) error {
-	if len(cfg.Source.Paths) > 0 {
-		return cli.Usagef("--export: takes no rows, got %v", cfg.Source.Paths)
-	}
-	e, err := train.Export(ctx, cfg, what)
-	if err != nil {
-		return err
-	}
-	env.Notef("wrote %s, %.12s; log-probabilities of random tokens differ from the policy's by %.3g in the mean, %.3g at most", train.ExportPath(cfg.Out, what), e.Hash, e.Mean, e.Max)
 	return nil
 }
 
@@ -184,15 +136,4 @@ func summary(cfg train.Config, st train.Stats) string {
 		steps += fmt.Sprintf("; best by %s: %s", cfg.KeepBest, st.Best)
 	}
 	return head + fmt.Sprintf("; %s, %.0f tokens/s; %s is %.12s", steps, st.Rate, cfg.Out, st.Hash)
-}
-
-// printRate is for pipelines that fit the work to the machine.
-func printRate(env *cli.Env, dir string) error {
-	p, err := checkpoint.Open(dir, checkpoint.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = p.Close() }()
-	_, err = fmt.Fprintf(env.Stdout, "%.0f\n", p.Manifest.Metrics[train.RateMetric])
-	return err
 }

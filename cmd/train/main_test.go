@@ -70,7 +70,7 @@ func killed(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	kills := 0
-	for patience := 20 * time.Millisecond; ; patience += 15 * time.Millisecond {
+	for patience := 20 * time.Millisecond; ; patience += patience / 3 {
 		cmd := exec.Command(path, args[1:]...)
 		cmd.Dir = ts.Getenv("WORK")
 		for _, name := range []string{"PATH", "HOME", "TMPDIR", "AGENTMILL_CLOCK"} {
