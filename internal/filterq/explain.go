@@ -60,10 +60,10 @@ func (it *item) tellStory(gold []*mailbox.Doc) {
 
 // holding are the sentences of a mail that say most of the answer, at most three.
 func holding(d *mailbox.Doc, answer string) []extract.Range {
-	want := terms(answer)
+	want := joined(terms(answer))
 	var out []extract.Range
 	for _, r := range extract.Sentences(d.Body) {
-		if closeTogether(want, terms(d.Body[r.Start:r.End]), supportWindow) > supportLimit {
+		if closeTogether(want, placed(terms(d.Body[r.Start:r.End])), supportWindow) > supportLimit {
 			out = append(out, r)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"agentmill/internal/clock"
 	"agentmill/internal/dataset"
+	"agentmill/internal/extract"
 	"agentmill/internal/filterq"
 	"agentmill/internal/ingest"
 	"agentmill/internal/mail"
@@ -50,16 +51,32 @@ func newGarden(t *testing.T, w world, qs []question.Question) *garden {
 	return g
 }
 
-// other is the answer to another question of q's kind that no source mail of q holds.
+// other is the answer to another question of q's kind, of the same sort as q's
+// answer (a sum for a sum, a name for a name), that no source mail of q holds.
 func (g *garden) other(i int) (string, bool) {
 	q := g.qs[i]
 	body := strings.ToLower(g.mails[q.MessageIDs[0]].Body)
 	for k := 1; k < len(g.qs); k++ {
-		if o := g.qs[(i+k*37)%len(g.qs)]; o.Kind == q.Kind && !strings.Contains(body, strings.ToLower(o.Answer)) && !strings.Contains(o.Answer, q.Answer) {
+		o := g.qs[(i+k*7919)%len(g.qs)]
+		if o.Kind == q.Kind && sortOf(o.Answer) == sortOf(q.Answer) && !strings.Contains(body, strings.ToLower(o.Answer)) && !strings.Contains(o.Answer, q.Answer) {
 			return o.Answer, true
 		}
 	}
 	return "", false
+}
+
+// sortOf is the sort of an answer: of its first fact, or by how it is written.
+func sortOf(answer string) string {
+	facts := extract.Spans(answer)
+	switch {
+	case len(facts) > 0:
+		return string(facts[0].Kind)
+	case strings.ContainsAny(answer, "0123456789"):
+		return "number"
+	case 'A' <= answer[0] && answer[0] <= 'Z':
+		return "name"
+	}
+	return "words"
 }
 
 // spoilt returns a copy of each question after change, which may refuse it.
@@ -86,9 +103,9 @@ func (g *garden) caught(t *testing.T, index *mailstore.Store, qs []question.Ques
 	return 1 - float64(st.Kept)/float64(st.Read)
 }
 
-// rivals is the index of the mails with a later version of each source mail
-// that says another value.
-func (g *garden) rivals(t *testing.T) (*mailstore.Store, []question.Question) {
+// rivals is the index of the mails with a rival of each question's source mail,
+// which change makes of it, an hour later; it may refuse.
+func (g *garden) rivals(t *testing.T, change func(e *mail.Email, q *question.Question, value string) bool) (*mailstore.Store, []question.Question) {
 	t.Helper()
 	var emails []*mail.Email
 	seen := map[*mail.Email]bool{}
@@ -101,17 +118,15 @@ func (g *garden) rivals(t *testing.T) (*mailstore.Store, []question.Question) {
 	qs := g.spoilt(func(i int, q *question.Question) bool {
 		e := *g.mails[q.MessageIDs[0]]
 		value, ok := g.other(i)
-		at := strings.Index(e.Body, q.Answer)
-		if !ok || at < 0 || !strings.Contains(q.Evidence, q.Answer) || q.Hops > 1 {
+		e.MessageID, e.Copies, e.Quoted, e.Date = fmt.Sprintf("<rival-%d@x>", i), nil, nil, e.Date.Add(time.Hour)
+		if !ok || q.Hops > 1 || !change(&e, q, value) {
 			return false
 		}
-		e.MessageID, e.Copies, e.Date = fmt.Sprintf("<rival-%d@x>", i), nil, e.Date.Add(time.Hour)
-		e.Body, e.Quoted = strings.ReplaceAll(e.Body, q.Answer, value), nil
 		emails = append(emails, &e)
 		q.QueryDate = e.Date.AddDate(0, 0, 2).Format(time.DateOnly)
 		return true
 	})
-	path := g.path("rivals.db")
+	path := filepath.Join(t.TempDir(), "rivals.db")
 	if err := mailstore.Build(context.Background(), path, emails, mailstore.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +136,19 @@ func (g *garden) rivals(t *testing.T) (*mailstore.Store, []question.Question) {
 	}
 	t.Cleanup(func() { store.Close() })
 	return store, qs
+}
+
+// version is the source mail again, with another value in place of the answer.
+func version(e *mail.Email, q *question.Question, value string) bool {
+	ok := strings.Contains(e.Body, q.Answer) && strings.Contains(q.Evidence, q.Answer)
+	e.Body = strings.ReplaceAll(e.Body, q.Answer, value)
+	return ok
+}
+
+// note is a mail of its own that answers the question with another value.
+func note(e *mail.Email, q *question.Question, value string) bool {
+	e.Subject, e.Body = "a word", "To answer what was asked:\n\n"+strings.TrimSuffix(q.Question, "?")+": it is "+value+".\n\nSo much for that."
+	return true
 }
 
 // copied returns each question with itself, asked of a mailbox of another split.
@@ -149,11 +177,12 @@ func (g *garden) copied() []question.Question {
 
 // The faults that are not caught nearly always everywhere.
 const (
-	rivalMail  = "rival mail"
-	otherValue = "answer changed to a value of the same kind"
+	rivalVersion = "rival mail: the source mail with another value"
+	rivalNote    = "rival mail: a note that answers with another value"
+	otherValue   = "answer changed to a value of the same kind"
 )
 
-// check plants all five faults and wants each caught 95 of 100 times, or as often
+// check plants all faults and wants each caught 95 of 100 times, or as often
 // as known says.
 func (g *garden) check(t *testing.T, known map[string]float64) {
 	t.Helper()
@@ -177,8 +206,10 @@ func (g *garden) check(t *testing.T, known map[string]float64) {
 			return true
 		})),
 	}
-	index, qs := g.rivals(t)
-	rate[rivalMail] = g.caught(t, index, qs)
+	for name, change := range map[string]func(*mail.Email, *question.Question, string) bool{rivalVersion: version, rivalNote: note} {
+		index, qs := g.rivals(t, change)
+		rate[name] = g.caught(t, index, qs)
+	}
 	rate["copied across splits"] = min(1, 2*g.caught(t, nil, g.copied()))
 	for name, r := range rate {
 		t.Logf("%s: caught %.3f", name, r)
@@ -192,13 +223,12 @@ func (g *garden) check(t *testing.T, known map[string]float64) {
 	}
 }
 
-// TestPlantedInMany plants faults into the built-in generator's questions. Some
-// of their reasons and times have rivals of another shape, which are not found.
+// TestPlantedInMany plants faults into the built-in generator's questions.
 func TestPlantedInMany(t *testing.T) {
 	w := smallWorld(t)
 	w.synth(t, "q.jsonl", nil)
 	kept, _, _ := w.filter(t, "q.jsonl", nil)
-	newGarden(t, w, kept).check(t, map[string]float64{rivalMail: .85})
+	newGarden(t, w, kept).check(t, nil)
 }
 
 // TestCheckersOnRealMail runs the checks over questions that people wrote and
@@ -240,7 +270,7 @@ func TestCheckersOnRealMail(t *testing.T) {
 	if pass < .95 {
 		t.Errorf("%.3f of the answerable questions pass, want at least .95", pass)
 	}
-	// People word a fact otherwise than the mail and ask for more than a value,
-	// so most rivals of their answers go unseen: what is asserted is what is reached.
-	newGarden(t, w, kept).check(t, map[string]float64{rivalMail: .25, otherValue: .92})
+	// A whole sentence for an answer (a reason, what became of something) has no
+	// sort by which another in its place can be told.
+	newGarden(t, w, kept).check(t, map[string]float64{rivalNote: .88})
 }

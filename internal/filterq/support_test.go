@@ -19,7 +19,11 @@ func TestSupported(t *testing.T) {
 	}{
 		{"March 14", nil, true},
 		{"March 15", nil, false},
-		{"May 14", nil, true}, // both words are near each other: it is a check of words
+		{"May 14", nil, false}, // both words are near each other, but are no date
+		{"2:30", nil, true},
+		{"3:30", nil, false},
+		{"No, Olga Kim", nil, false}, // what is said beside yes or no must be there
+		{"No", nil, true},
 		{"1.25 million dollars", nil, false},
 		{"$1250000", nil, true},
 		{"$75,000 to $80,000", nil, true},

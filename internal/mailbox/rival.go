@@ -1,9 +1,12 @@
 package mailbox
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"agentmill/internal/extract"
 	"agentmill/internal/keyword"
@@ -64,45 +67,146 @@ func (b *Box) Rivals(q Asked) []Rival {
 		if same[d] || !q.Now.IsZero() && d.Date.After(q.Now) || d.holdsAny(q.Gold) {
 			continue
 		}
-		if v, ok := d.rivalValue(q, matter, own); ok {
+		if v, ok := b.rivalValue(d, q, matter, own); ok {
 			out = append(out, Rival{d, v})
 		}
 	}
 	return out
 }
 
-// Contradicting returns mails other than the gold that have the sentence of the
-// evidence with something else in the place of the answer: drafts, updates and
-// repeated notices.
+// Contradicting returns mails other than the gold that have the passage which
+// gives the answer, with something else of its sort in the answer's place:
+// drafts, updates and repeated notices.
 func (b *Box) Contradicting(q Asked) []Rival {
-	frame, answer := stems(q.Evidence), stems(q.Answer)
-	for w := range answer {
-		delete(frame, w)
-	}
-	if len(frame) < minFrame {
+	p, ok := b.passage(&q)
+	if !ok {
 		return nil
 	}
-	matter := Matter(q.Question)
-	least := len(matter) // a notice of another matter may have the sentence too
+	a := sortOf(q.Answer)
+	matter := slices.DeleteFunc(Matter(q.Question), func(w string) bool { return p.answer[w] })
+	least := len(matter) // a notice of another matter may have the passage too
 	for _, id := range q.Gold {
 		if d := b.Doc(id); d != nil {
 			least = min(least, coverage(matter, d.words, nil))
 		}
 	}
 	var out []Rival
-	for _, d := range b.sharing(frame) {
+	for _, d := range b.sharing(p.frame) {
 		if !q.Now.IsZero() && d.Date.After(q.Now) || d.holdsAny(q.Gold) || coverage(matter, d.words, nil) < least {
 			continue
 		}
-		if s, ok := d.variant(frame, answer, &q); ok {
+		if s, ok := b.variant(d, p, a); ok {
 			out = append(out, Rival{d, s})
 		}
 	}
 	return out
 }
 
-// minFrame is how many words of a sentence beside the answer make it that one.
-const minFrame = 4
+// So many words beside the answer make a passage that one, and so many of them
+// that are not everybody's.
+const (
+	minFrame   = 4
+	minTelling = 3
+)
+
+func telling(words map[string]bool) int {
+	n := 0
+	for w := range words {
+		n += len(keyword.Content(w))
+	}
+	return n
+}
+
+// A passage is the sentence that gives an answer, with as many sentences around
+// it as it takes to be known again.
+type passage struct {
+	before, after int             // sentences around that of the answer
+	frame         map[string]bool // its words, those of the answer left out
+	answer        map[string]bool
+}
+
+// passage finds where a gold mail gives the answer.
+func (b *Box) passage(q *Asked) (p passage, ok bool) {
+	evidence := stems(q.Evidence)
+	for _, id := range q.Gold {
+		d := b.Doc(id)
+		if d == nil {
+			continue
+		}
+		p.answer = stems(q.Answer)
+		for w := range stems(wholly(d.body, q.Answer)) {
+			p.answer[w] = true
+		}
+		at, best := -1, 0
+		for i, s := range d.sentences() {
+			if score := 2*common(s.words, p.answer) + common(s.words, evidence); score > best {
+				at, best = i, score
+			}
+		}
+		if at < 0 {
+			continue
+		}
+		all := d.sentences()
+		for {
+			p.frame = wordsOf(all[max(0, at-p.before):min(len(all), at+p.after+1)])
+			maps.DeleteFunc(p.frame, func(w string, _ bool) bool { return p.answers(w) })
+			if len(p.frame) >= minFrame && telling(p.frame) >= minTelling {
+				return p, true
+			}
+			if at-p.before <= 0 && at+p.after+1 >= len(all) {
+				return p, false
+			}
+			p.before, p.after = p.before+1, p.after+1
+		}
+	}
+	return p, false
+}
+
+// answers reports whether a word is of the answer: "400" and "400.00" are.
+func (p *passage) answers(word string) bool {
+	if p.answer[word] {
+		return true
+	}
+	for a := range p.answer {
+		if len(a) > 2 && '0' <= a[0] && a[0] <= '9' && strings.HasPrefix(word, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// wholly is where text says answer, widened to whole words: "$400.00" for "$400".
+func wholly(text, answer string) string {
+	at := strings.Index(text, answer)
+	if at < 0 || answer == "" {
+		return ""
+	}
+	edge := func(r rune) bool { return unicode.IsSpace(r) }
+	start := strings.LastIndexFunc(text[:at], edge) + 1
+	end := at + len(answer)
+	if n := strings.IndexFunc(text[end:], edge); n >= 0 {
+		return text[start : end+n]
+	}
+	return text[start:]
+}
+
+func common(a, b map[string]bool) int {
+	n := 0
+	for w := range b {
+		if a[w] {
+			n++
+		}
+	}
+	return n
+}
+
+func wordsOf(all []sentence) map[string]bool {
+	m := map[string]bool{}
+	for _, s := range all {
+		maps.Copy(m, s.words)
+	}
+	return m
+}
 
 // sharing are the docs that have nearly all words of frame.
 func (b *Box) sharing(frame map[string]bool) []*Doc {
@@ -121,46 +225,107 @@ func (b *Box) sharing(frame map[string]bool) []*Doc {
 	return out
 }
 
-// variant returns a sentence that has nearly all words of frame, few others, and
-// in the place of the answer, or of a part of it, something of its sort.
-func (d *Doc) variant(frame, answer map[string]bool, q *Asked) (string, bool) {
-	for _, s := range d.sentences() {
-		common, own := 0, 0
-		for w := range s.words {
-			switch {
-			case frame[w]:
-				common++
-			case answer[w]:
-				own++
-			}
+// variant returns a sentence of d that stands where nearly all words of a
+// passage's frame do, and has few others, and in the place of the answer, or of a
+// part of it, something of its sort.
+func (b *Box) variant(d *Doc, p passage, a answer) (string, bool) {
+	all := d.sentences()
+	for i, s := range all {
+		around := wordsOf(all[max(0, i-p.before):min(len(all), i+p.after+1)])
+		own := common(s.words, p.answer)
+		others := len(s.words) - common(p.frame, s.words) - own
+		if len(a.digits) >= 7 && strings.Contains(Digits(s.text), a.digits) {
+			continue // the same telephone number, written otherwise
 		}
-		others := len(s.words) - common - own
-		if common*10 >= len(frame)*9 && own < len(answer) && others > 0 && others <= len(answer)+2 && s.hasSortOf(q.Answer, frame) {
+		if common(around, p.frame)*10 >= len(p.frame)*9 && own < len(p.answer) && others > 0 && others <= a.room(len(p.answer)) && b.holdsSort(&s, a, p.frame) {
 			return Fold(s.text), true
 		}
 	}
 	return "", false
 }
 
-// hasSortOf reports whether a sentence holds, beside the words of frame, a fact
-// of the kind that the answer is, or a number where it is one.
-func (s *sentence) hasSortOf(answer string, frame map[string]bool) bool {
-	known := extract.Spans(answer)
+// An answer is what is known of an answer's sort.
+type answer struct {
+	text         string
+	kinds        []extract.Kind
+	digits       string
+	number, name bool
+}
+
+func sortOf(text string) answer {
+	a := answer{text: text, digits: Digits(text), number: isNumber(text), name: slices.ContainsFunc(strings.Fields(text), startsUpper)}
+	for _, s := range extract.Spans(text) {
+		a.kinds = append(a.kinds, s.Kind)
+	}
+	return a
+}
+
+// takes reports whether a fact of a kind may stand in the answer's place.
+func (a *answer) takes(kind extract.Kind) bool {
+	return slices.ContainsFunc(a.kinds, func(k extract.Kind) bool {
+		return extract.Answers(kind, k) || extract.Answers(k, kind)
+	})
+}
+
+// room is how many words may stand in the place of an answer of n words: more
+// where it can be told by its sort than where any word would do.
+func (a *answer) room(n int) int {
+	if a.number || a.name {
+		return max(n+2, 15)
+	}
+	return n + 2
+}
+
+// holdsSort reports whether a sentence holds, beside the words of frame, something
+// of an answer's sort: a fact of its kind, a number for a number, a name for a
+// name, and for what is neither nor of any kind a word.
+func (b *Box) holdsSort(s *sentence, a answer, frame map[string]bool) bool {
 	for _, f := range s.facts {
 		v := f.Text(s.text)
-		if len(known) > 0 && (extract.Answers(f.Kind, known[0].Kind) || extract.Answers(known[0].Kind, f.Kind)) && !SameValue(v, answer) && !within(stems(v), frame) {
+		if a.takes(f.Kind) && !SameValue(v, a.text) && !within(stems(v), frame) {
 			return true
 		}
 	}
-	if len(known) > 0 {
-		return false
+	of := map[string]bool{} // words of facts of other kinds
+	for _, f := range s.facts {
+		if len(a.kinds) > 0 && !a.takes(f.Kind) {
+			maps.Copy(of, stems(f.Text(s.text)))
+		}
 	}
-	for w := range s.words {
-		if !frame[w] && strings.ContainsAny(w, "0123456789") == strings.ContainsAny(answer, "0123456789") {
+	loose := func(w string) bool { return !within(stems(w), frame) && !within(stems(w), of) }
+	words := keyword.Words(s.text)
+	for i, w := range words {
+		number := isNumber(w) && (i+1 == len(words) || words[i+1] != "of") // "one of the docks"
+		switch {
+		case !loose(w):
+		case a.number:
+			if number {
+				return true
+			}
+		case a.name:
+			if !number && startsUpper(w) && len(keyword.Content(w)) > 0 && !nobody[strings.ToLower(w)] && (i > 0 || !b.lower[strings.ToLower(w)]) {
+				return true
+			}
+		case len(a.kinds) == 0 && !number:
 			return true
 		}
 	}
 	return false
+}
+
+// nobody are words in the place of a name that leave it open.
+var nobody = wordSet(`somebody someone something somewhere`)
+
+// isNumber reports whether a text has a digit or a numeral.
+func isNumber(s string) bool {
+	return strings.ContainsAny(s, "0123456789") || slices.ContainsFunc(strings.Fields(strings.ToLower(s)), func(w string) bool { return numerals[w] })
+}
+
+var numerals = wordSet(`one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty fifty hundred dozen half noon midnight`)
+
+func startsUpper(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(r)
 }
 
 func within(words, frame map[string]bool) bool {
@@ -214,7 +379,7 @@ func coverage(matter []string, sentence, subject map[string]bool) int {
 }
 
 // rivalValue returns another value in a sentence that fits as well.
-func (d *Doc) rivalValue(q Asked, matter []string, own int) (string, bool) {
+func (b *Box) rivalValue(d *Doc, q Asked, matter []string, own int) (string, bool) {
 	if coverage(matter, d.words, nil) < max(own, 1) {
 		return "", false // no sentence of it can cover as much
 	}
@@ -228,8 +393,28 @@ func (d *Doc) rivalValue(q Asked, matter []string, own int) (string, bool) {
 				return Fold(v), true
 			}
 		}
+		if b.repliesOtherwise(&s, &q, matter) {
+			return Fold(s.text), true
+		}
 	}
 	return "", false
+}
+
+// minMatter is how many words of a question a sentence must have all of, to be
+// an answer whatever kind it is of.
+const minMatter = 3
+
+// repliesOtherwise reports whether a sentence with all words of a question says,
+// beside them, another number or name where the answer is one.
+func (b *Box) repliesOtherwise(s *sentence, q *Asked, matter []string) bool {
+	a := sortOf(q.Answer)
+	if len(matter) < minMatter || !a.number && !a.name || coverage(matter, s.words, nil) < len(matter) || strings.HasSuffix(strings.TrimSpace(s.text), "?") {
+		return false
+	}
+	if len(a.digits) >= 7 && strings.Contains(Digits(s.text), a.digits) || within(stems(q.Answer), s.words) {
+		return false
+	}
+	return b.holdsSort(s, a, stems(q.Question))
 }
 
 // SameValue reports whether two values are equal but for letter case, blanks,
@@ -261,9 +446,10 @@ func plainValue(s string) string {
 // question and holds a value of its kind, or a signature that does.
 func (b *Box) Answering(q Asked) []Rival {
 	matter := Matter(q.Question)
+	q.Answer = "" // any value will do
 	var out []Rival
 	for _, d := range b.With(matter) {
-		if v, ok := d.rivalValue(q, matter, len(matter)); ok {
+		if v, ok := b.rivalValue(d, q, matter, len(matter)); ok {
 			out = append(out, Rival{d, v})
 		}
 	}
