@@ -229,7 +229,7 @@ func noMarks(s string) string {
 
 // checkSupport looks for the answer in the source mails, whatever the evidence is.
 func (it *item) checkSupport(gold []*mailbox.Doc) {
-	if yesNo.MatchString(it.Answer) {
+	if len(terms(yesNo.ReplaceAllString(it.Answer, ""))) == 0 {
 		it.say(checkSupport, Skipped, "a yes or no is no text to look for")
 		return
 	}

@@ -73,10 +73,10 @@ func sortOf(answer string) string {
 		return string(facts[0].Kind)
 	case strings.ContainsAny(answer, "0123456789"):
 		return "number"
-	case 'A' <= answer[0] && answer[0] <= 'Z':
-		return "name"
+	case slices.ContainsFunc(strings.Fields(answer), func(w string) bool { return len(w) > 3 && (w[0] < 'A' || w[0] > 'Z') }):
+		return "words"
 	}
-	return "words"
+	return "name"
 }
 
 // spoilt returns a copy of each question after change, which may refuse it.

@@ -139,7 +139,11 @@ func (b *Box) passage(q *Asked) (p passage, ok bool) {
 		}
 		at, best := -1, 0
 		for i, s := range d.sentences() {
-			if score := 2*common(s.words, p.answer) + common(s.words, evidence); score > best {
+			score := 2*common(s.words, p.answer) + common(s.words, evidence)
+			if q.Answer != "" && strings.Contains(Fold(s.text), Fold(q.Answer)) {
+				score += len(evidence) // there it is, whatever else is quoted
+			}
+			if score > best {
 				at, best = i, score
 			}
 		}
