@@ -10,6 +10,7 @@
 #   MONITOR    1: an alarm of judge --monitor ends the loop before the step is trained on
 #   CURRICULUM flags of filterq --difficulty, such as '--max-pass .95 --order weighted': from the second step on
 #              questions are chosen by the attempts of all steps before
+#   REFILL     N: where fewer than STEP_Q groups of a step have a signal, more questions are played, at most N times
 #   ASYNC      K: a step's attempts are played by the policy of K steps earlier, so that with make -j2 playing
 #              and training overlap; importance sampling corrects for the difference
 
@@ -53,9 +54,11 @@ $(RUN)/policy-00/agentmill.json: $(RUN)/scored-expert.jsonl.zst
 rate = $(shell awk 'BEGIN { printf "%.3g", $(LR) * (1 - $(DECAY) * ($(1) - 1) / $(STEPS)) }')
 
 # --- one GRPO step: $(1) this step, $(2) the one before, $(3) questions to pass over, $(4) the policy that
-# plays, $(5) the policy that nobody plays any more. The trainer's state is kept in the newest folder alone, the
+# plays, $(5) the policy that nobody plays any more, $(6) questions to pass over for a refill. The trainer's state is kept in the newest folder alone, the
 # weights in every tenth and the last.
 
+# whether the questions of a step that policy $(1) plays are chosen by attempts
+chosen = $(and $(CURRICULUM),$(filter-out 00,$(1)))
 earlier = $(foreach k,$(steps),$(if $(filter 1,$(shell echo $$((10#$(k) < 10#$(1))))),$(RUN)/scored-$(k).jsonl.zst))
 
 define step
@@ -63,9 +66,9 @@ $(RUN)/questions-$(1).jsonl.zst: $(RUN)/policy-$(4)/agentmill.json
 	$$(STAGE) "filterq: questions of step $(1), by the attempts so far" \
 	  bin/filterq $(QUESTIONS) $(foreach f,$(call earlier,$(4)) $(if $(filter-out 00,$(4)),$(RUN)/scored-$(4).jsonl.zst),--difficulty $(f)) $(CURRICULUM) --order-seed $$(SEED)$(1) --out $$@
 
-$(RUN)/rollouts-$(1).jsonl.zst: $(RUN)/policy-$(4)/agentmill.json $(if $(CURRICULUM),$(if $(filter-out 00,$(4)),$(RUN)/questions-$(1).jsonl.zst))
+$(RUN)/rollouts-$(1).jsonl.zst: $(RUN)/policy-$(4)/agentmill.json $(if $(call chosen,$(4)),$(RUN)/questions-$(1).jsonl.zst)
 	$$(STAGE) "rollout: step $(1) of $(last), $(STEP_Q) questions, $(STEP_A) attempts each" \
-	  $(if $(and $(CURRICULUM),$(filter-out 00,$(4))),bin/rollout $(RUN)/questions-$(1).jsonl.zst --index $(INDEX) $(GAME) --seed $(SEED),$$(ROLLOUT)) --policy $(RUN)/policy-$(4) --split train$(if $(and $(CURRICULUM),$(filter-out 00,$(4))),, --offset $(3)) --limit $(STEP_Q) --attempts $(STEP_A) --temperature 1 --out $$@
+	  $(if $(REFILL),pipelines/refill.sh $$@ $(RUN)/policy-$(4) $(STEP_Q) $(if $(call chosen,$(4)),0 $(STEP_Q),$(3) $(6)) $(REFILL) "$(JUDGE)" -- )$(if $(call chosen,$(4)),bin/rollout $(RUN)/questions-$(1).jsonl.zst --index $(INDEX) $(GAME) --seed $(SEED),$$(ROLLOUT)) --policy $(RUN)/policy-$(4) --split train$(if $(REFILL),,$(if $(call chosen,$(4)),, --offset $(3)) --limit $(STEP_Q)) --attempts $(STEP_A) --temperature 1$(if $(REFILL),, --out $$@)
 
 $(RUN)/policy-$(1)/agentmill.json: $(RUN)/scored-$(1).jsonl.zst$(if $(filter-out 0,$(ASYNC)), $(RUN)/policy-$(2)/agentmill.json)
 	$(if $(MONITOR),bin/judge --monitor $(RUN)/scored-[0-9][0-9].jsonl.zst >&2)
@@ -75,7 +78,7 @@ $(RUN)/policy-$(1)/agentmill.json: $(RUN)/scored-$(1).jsonl.zst$(if $(filter-out
 endef
 number = $(shell printf %02d $$(($(1))))
 before = $(call number,10#$(1) > $(2) ? 10#$(1) - $(2) : 0)
-$(foreach k,$(steps),$(eval $(call step,$(k),$(call before,$(k),1),$(shell echo $$(($(EXPERT_N) + (10#$(k) - 1) * $(STEP_Q)))),$(call before,$(k),(1 + $(ASYNC))),$(call before,$(k),(1 + $(ASYNC))))))
+$(foreach k,$(steps),$(eval $(call step,$(k),$(call before,$(k),1),$(shell echo $$(($(EXPERT_N) + (10#$(k) - 1) * $(STEP_Q)))),$(call before,$(k),(1 + $(ASYNC))),$(call before,$(k),(1 + $(ASYNC))),$(shell echo $$(($(EXPERT_N) + ($(STEPS) + (10#$(k) - 1) * $(or $(REFILL),0)) * $(STEP_Q)))))))
 
 # --- the test: the same questions for every policy, greedy
 
