@@ -161,7 +161,7 @@ func (e *Exported) check(effect float64) error {
 	case e.Mean > maxExportDrift:
 		return fmt.Errorf("%w: log-probabilities by %.3g in the mean, want %g at most", ErrExport, e.Mean, maxExportDrift)
 	case effect > 0 && e.Mean > effect/2:
-		return fmt.Errorf("%w: by %.3g in the mean, while the adapter's whole effect is %.3g: rounding to bf16 loses it; train on, or keep the adapter", ErrExport, e.Mean, effect)
+		return fmt.Errorf("%w: by %.3g in the mean, while the adapter's whole effect is %.3g: rounding to bf16 drowns it; train on, or keep the adapter", ErrExport, e.Mean, effect)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func TestExportThatLosesTheUpdate(t *testing.T) {
 	run(t, cfg)
 	out := b.config(t, "sft", "merged", nil)
 	out.Policy, out.Out = cfg.Out, filepath.Join(b.dir, "merged")
-	if _, err := Export(t.Context(), out, "merged"); !errors.Is(err, ErrExport) || !strings.Contains(err.Error(), "rounding to bf16 loses it") {
+	if _, err := Export(t.Context(), out, "merged"); !errors.Is(err, ErrExport) || !strings.Contains(err.Error(), "rounding to bf16 drowns it") {
 		t.Errorf("got %v, want a refusal", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(b.dir, "merged*")); len(left) > 0 {
