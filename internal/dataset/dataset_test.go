@@ -248,6 +248,7 @@ func TestBadTrajectories(t *testing.T) {
 		{"question is a string", `{"id":"t","stop":"answered","question":"q"}`, "stdin:1: question: is a string, want an object"},
 		{"newer schema", `{"schema":9,` + q + `}`, "stdin:1: schema: is 9, this version reads up to 1"},
 		{"lengths differ", `{` + q + `,"token_ids":[1]}`, "stdin:1: trajectory t: token_ids has 1 entries, trained 0, logprobs 0: want equal lengths"},
+		{"an attempt below 0", `{"id":"t","attempt":-1,"stop":"answered","question":{"question":"q","answer":"a"}}`, "stdin:1: attempt: is -1, want 0 or more"},
 		{"unknown stop", `{"id":"t","stop":"gave_up","question":{"question":"q","answer":"a"}}`, `stdin:1: stop: is "gave_up", want one of ["answered" "abstained" "max_turns" "length" "bad_call" "failed"]`},
 		{"reward out of all bounds", `{` + q + `,"reward":-1e9}`, "stdin:1: reward: is -1e+09, want 1e+06 at most, above or below 0"},
 		{"a log-prob is null", `{` + q + `,"token_ids":[1,2],"trained":[true,true],"logprobs":[-0.5, null]}`, "stdin:1: logprobs[1]: is null, which is no value"},

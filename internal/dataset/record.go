@@ -147,6 +147,8 @@ func checkTrajectory(data []byte, t *traj.Trajectory) error {
 		return Badf("schema", "is %d, this version reads up to %d", t.Schema, traj.SchemaVersion)
 	case t.ID == "":
 		return Badf("id", "missing")
+	case t.Attempt < 0:
+		return Badf("attempt", "is %d, want 0 or more", t.Attempt)
 	case t.Stop == "":
 		return Badf("stop", "missing")
 	case !slices.Contains(stops, t.Stop):

@@ -51,8 +51,9 @@ func Create[T Record](path string, stdout io.Writer) (*Writer[T], error) {
 // checkExtension refuses a name that promises a format which is not written. A
 // name without extension (a device, a pipe) gets JSON lines.
 func checkExtension(path string) error {
-	switch ext := filepath.Ext(path); ext {
-	case "", ".parquet", ".jsonl", ".json", ".gz", ".zst":
+	plain := strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
+	switch ext := filepath.Ext(plain); {
+	case ext == "", ext == ".jsonl", ext == ".json", ext == ".parquet" && plain == path:
 		return nil
 	default:
 		return fmt.Errorf("create %s: extension %q: want .parquet, .jsonl, .jsonl.gz or .jsonl.zst", path, ext)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -30,7 +31,7 @@ func ReadPrices(name string, r io.Reader) (*Prices, error) {
 	dec.KnownFields(true)
 	var p Prices
 	if err := dec.Decode(&p); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %s", name, strings.Join(strings.Fields(err.Error()), " ")) // YAML's errors have lines
 	}
 	if _, err := time.Parse(time.DateOnly, p.Date); err != nil {
 		return nil, fmt.Errorf("%s: date: is %q: want the day of the prices, as 2025-06-30", name, p.Date)
