@@ -234,6 +234,35 @@ func (c Config) Check() error {
 			return fmt.Errorf("--%s %q: want one of %v", f.flag, f.value, f.allowed)
 		}
 	}
+	if err := c.checkNumbers(); err != nil {
+		return err
+	}
+	if err := errors.Join(c.checkLoRA(), c.checkKeep()); err != nil {
+		return err
+	}
+	if c.Epochs > maxEpochs {
+		return fmt.Errorf("--epochs %d: want at most %d", c.Epochs, maxEpochs)
+	}
+	if _, err := parseFilter(c.Filter); err != nil {
+		return err
+	}
+	if c.Filter != "" && c.Method != "sft" {
+		return fmt.Errorf("--filter %q: want it with --method sft alone; a group that lost rows by their reward has another mean", c.Filter)
+	}
+	if err := c.RL.check(c); err != nil {
+		return err
+	}
+	if c.Policy == "" || c.Out == "" && !c.Look {
+		return errors.New("--policy and --out are needed: the parent's folder and the child's")
+	}
+	if !c.Look && filepath.Clean(c.Policy) == filepath.Clean(c.Out) {
+		return fmt.Errorf("--out %s: is the parent's folder; the child needs one of its own", c.Out)
+	}
+	return c.withDefaults().schedule(1).Check()
+}
+
+// checkNumbers refuses numbers that are too small.
+func (c Config) checkNumbers() error {
 	for _, f := range []struct {
 		flag       string
 		value, min int
@@ -265,28 +294,7 @@ func (c Config) Check() error {
 			return fmt.Errorf("--%s %g: want 0 or more", f.flag, f.value)
 		}
 	}
-	if err := errors.Join(c.checkLoRA(), c.checkKeep()); err != nil {
-		return err
-	}
-	if c.Epochs > maxEpochs {
-		return fmt.Errorf("--epochs %d: want at most %d", c.Epochs, maxEpochs)
-	}
-	if _, err := parseFilter(c.Filter); err != nil {
-		return err
-	}
-	if c.Filter != "" && c.Method != "sft" {
-		return fmt.Errorf("--filter %q: want it with --method sft alone; a group that lost rows by their reward has another mean", c.Filter)
-	}
-	if err := c.RL.check(c); err != nil {
-		return err
-	}
-	if c.Policy == "" || c.Out == "" && !c.Look {
-		return errors.New("--policy and --out are needed: the parent's folder and the child's")
-	}
-	if !c.Look && filepath.Clean(c.Policy) == filepath.Clean(c.Out) {
-		return fmt.Errorf("--out %s: is the parent's folder; the child needs one of its own", c.Out)
-	}
-	return c.withDefaults().schedule(1).Check()
+	return nil
 }
 
 func (c Config) checkLoRA() error {
