@@ -40,6 +40,7 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.IntFlag{Name: "top-k", Usage: "sample from the `K` likeliest tokens (0: all)", Destination: &o.topK},
 		&ufcli.Float64Flag{Name: "min-p", Usage: "sample from the tokens that have at least this `SHARE` of the likeliest one's probability (0: all)", Destination: &o.minP},
 		&ufcli.StringSliceFlag{Name: "stop", Usage: "end a turn before this `TEXT` (repeatable)", Destination: &o.stop},
+		&ufcli.StringFlag{Name: "constrain", Usage: "hold every turn to `WHAT`: tools (a call of one of the tools, as --tool-format writes it; other tokens are masked)", Destination: &o.constrain},
 		&ufcli.IntFlag{Name: "context", Usage: "at most `N` tokens an attempt (0: what the model allows)", Destination: &o.policy.Local.Context},
 		&ufcli.StringFlag{Name: "precision", Value: "w16", Usage: "compute with weights of this `TYPE`: f32, w16 (bfloat16), or bf16 (bfloat16 multiplied in pairs, where the processor can)", Destination: &o.policy.Local.Precision},
 		&ufcli.StringFlag{Name: "device", Value: "cpu", Usage: "`NAME` of the device that computes", Destination: &o.policy.Local.Device},
@@ -99,6 +100,10 @@ func (o *options) check(e *cli.Env) error {
 		return cli.Usagef("--stop: an empty text would end every turn at once")
 	case o.remote.llm.Wanted() && (o.minP > 0 || len(o.stop.Value()) > 0):
 		return cli.Usagef("--min-p and --stop are for policy folders; servers are not asked for them")
+	case o.constrain != "" && o.constrain != traj.ConstrainTools:
+		return cli.Usagef("--constrain %q: want tools", o.constrain)
+	case o.constrain != "" && (o.remote.llm.Wanted() || catalog.Unweighted(o.policy.Name)):
+		return cli.Usagef("--constrain is for policy folders: nothing else shows its probabilities")
 	case o.policy.Local.Context < 0:
 		return cli.Usagef("--context %d: want 0 or more", o.policy.Local.Context)
 	case o.policy.Local.Threads < 0 || o.policy.Local.Threads > catalog.MaxThreads:
@@ -142,7 +147,7 @@ func (o *options) help() agent.Help {
 const leastTemperature = 1e-3
 
 func (o *options) sampling() traj.Sampling {
-	s := traj.Sampling{Temperature: o.temperature, TopP: o.topP, TopK: o.topK, MinP: o.minP, Stop: o.stop.Value()}
+	s := traj.Sampling{Temperature: o.temperature, TopP: o.topP, TopK: o.topK, MinP: o.minP, Stop: o.stop.Value(), Constrain: o.constrain}
 	if s.Temperature == unset {
 		if s.Temperature = 1; o.ask != "" || o.prompt != "" {
 			s.Temperature = 0

@@ -58,6 +58,7 @@ type options struct {
 	topK              int
 	minP              float64
 	stop              ufcli.StringSlice
+	constrain         string
 }
 
 func command() *cli.Command {

@@ -28,6 +28,7 @@ func (o *options) checkPrompt(e *cli.Env) error {
 		{"out", o.cfg.Out != ""},
 		{"oracle", o.oracle != ""},
 		{"open-mail", o.openMail},
+		{"constrain", o.constrain != ""},
 		{"system-prompt", o.remote.system != ""},
 		{"examples", o.remote.examples != ""},
 	} {

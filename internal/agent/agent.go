@@ -34,7 +34,8 @@ type Task struct {
 	Seed       uint64 // of this attempt
 	TurnTokens int    // most tokens that one turn may sample
 	MaxTurns   int
-	Given      int // calls of the expert that Prompt tells already
+	Pattern    string // regular expression that every turn must match; "": none
+	Given      int    // calls of the expert that Prompt tells already
 	// Stream, if set, is told a turn's text as it is sampled, piece by piece. A
 	// policy that cannot does not call it.
 	Stream func(piece string)

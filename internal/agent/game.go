@@ -135,9 +135,13 @@ func (a *attempt) play(ctx context.Context, q *question.Question) error {
 	}
 	shower, ok := a.Policy.(ToolShower)
 	prompt, tools := toolformat.Place(a.format, ok && shower.ShowsTools(), a.row.Messages, a.row.Tools)
+	pattern, err := a.pattern()
+	if err != nil {
+		return a.fail(ctx, "env", err)
+	}
 	session, err := a.Policy.Begin(ctx, Task{
 		Prompt: prompt, Tools: tools, Sampling: a.Sampling, Seed: a.row.Seed,
-		TurnTokens: a.opts.TurnTokens, MaxTurns: a.opts.MaxTurns - len(a.row.Turns), Question: q, Given: given,
+		TurnTokens: a.opts.TurnTokens, MaxTurns: a.opts.MaxTurns - len(a.row.Turns), Pattern: pattern, Question: q, Given: given,
 	})
 	if errors.Is(err, ErrDeclined) {
 		return err
@@ -154,6 +158,14 @@ func (a *attempt) play(ctx context.Context, q *question.Question) error {
 		a.traces = append(a.traces, last)
 	}
 	return err
+}
+
+// pattern is what turns are held to, "" for nothing.
+func (a *attempt) pattern() (string, error) {
+	if a.Sampling.Constrain == "" {
+		return "", nil
+	}
+	return toolformat.Pattern(a.format, a.row.Tools)
 }
 
 // parts are the attempt's rows.

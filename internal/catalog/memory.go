@@ -18,7 +18,7 @@ type footprint struct {
 
 func footprintOf(c model.Config, dtype device.DType) footprint {
 	size := int64(4)
-	if dtype == device.BF16 {
+	if dtype != device.F32 {
 		size = 2
 	}
 	h, f := int64(c.HiddenSize), int64(c.IntermediateSize)

@@ -106,7 +106,7 @@ func OpenLocal(c LocalConfig) (*Local, error) {
 	if info.Name == "" {
 		info.Name = c.Dir
 	}
-	cfg := infer.Config{Model: m, Codec: codec, Policy: info, Context: c.Context, Sessions: c.Sessions, Clock: c.Clock, NGrams: c.Speculate == NGrams}
+	cfg := infer.Config{Model: m, Codec: codec, Policy: info, Context: c.Context, Sessions: c.Sessions, Clock: c.Clock, NGrams: c.Speculate == NGrams, Pieces: p.Tokenizer.Pieces()}
 	if c.Speculate != "" && !cfg.NGrams {
 		if cfg.Draft, err = openDraft(c, p, backend, dtype); err != nil {
 			m.Close()

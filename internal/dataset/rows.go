@@ -126,6 +126,7 @@ type samplingRow struct {
 	TopK        int64    `parquet:"top_k"`
 	MinP        float64  `parquet:"min_p"`
 	Stop        []string `parquet:"stop,list"`
+	Constrain   string   `parquet:"constrain"`
 }
 
 type optionsRow struct {
@@ -245,7 +246,7 @@ func rowOfTrajectory(t *traj.Trajectory) (row trajectoryRow, err error) {
 	row = trajectoryRow{
 		Schema: int64(t.Schema), ID: t.ID, Group: t.Group, Attempt: int64(t.Attempt), Seed: t.Seed,
 		Policy: policyRow(t.Policy), Env: t.Env, EnvOptions: rowOfOptions(t.EnvOptions),
-		Sampling: samplingRow{t.Sampling.Temperature, t.Sampling.TopP, int64(t.Sampling.TopK), t.Sampling.MinP, t.Sampling.Stop},
+		Sampling: samplingRow{t.Sampling.Temperature, t.Sampling.TopP, int64(t.Sampling.TopK), t.Sampling.MinP, t.Sampling.Stop, t.Sampling.Constrain},
 		Turns:    convert(t.Turns, rowOfTurn),
 		TokenIDs: t.TokenIDs, Trained: t.Trained, LogProbs: t.LogProbs, LogProbsFull: t.LogProbsFull,
 		Part: int64(t.Part), Answer: answerRow(t.Answer), Stop: string(t.Stop),

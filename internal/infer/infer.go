@@ -44,6 +44,9 @@ type Config struct {
 	Draft   model.Model
 	Guesses int // most tokens that are guessed at once; 0: 4
 	Clock   clock.Clock
+	// Pieces are the bytes of the tokens by id, "" for control tokens. Turns that are
+	// held to a pattern are made of them.
+	Pieces []string
 }
 
 // What a Config that does not say has.
@@ -60,6 +63,7 @@ type Engine struct {
 	quit    chan struct{}
 	stopped chan struct{}
 	guesses guesses
+	masks   masks
 }
 
 var _ agent.Policy = (*Engine)(nil)

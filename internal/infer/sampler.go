@@ -17,6 +17,7 @@ import (
 type drawn struct {
 	id         int32
 	logp, full float32
+	own        bool // logp is complete: of a distribution that was restricted
 	err        error
 }
 
@@ -26,6 +27,7 @@ type sampler struct {
 	vocab   int
 	probs   device.Buffer // [rows, V]
 	host    []float32     // as probs
+	logits  []float32     // of one row
 	ids     []int32
 	lse     []float32
 	logp    []float32
@@ -91,14 +93,20 @@ func (s *sampler) sampleAt(temp float64, logits device.Mat, turns []*turn, out [
 			out[i], ids[i] = drawn{id: -1}, 0
 			continue
 		}
-		out[i] = s.draw(host[i*s.vocab:(i+1)*s.vocab], t)
+		row := host[i*s.vocab : (i+1)*s.vocab]
+		if t.session.mask != nil {
+			s.restrict(row, rows(logits, i, i+1), t, nth)
+		}
+		out[i] = s.draw(row, t)
 		ids[i] = out[i].id
 		wrong = nth < len(t.guess) && t.guess[nth] != out[i].id
 	}
 	if temp > 0 {
 		s.backend.LogProbs(logp, lse, logits, ids, invTemp)
 		for i := range out {
-			out[i].logp += logp[i]
+			if !out[i].own {
+				out[i].logp += logp[i]
+			}
 		}
 	}
 	if temp != 1 {
@@ -116,8 +124,20 @@ func (s *sampler) sampleAt(temp float64, logits device.Mat, turns []*turn, out [
 }
 
 // draw chooses a token of one row: of logits when greedy, else of probabilities.
-// Its logp is minus the logarithm of the mass that top-k, top-p and min-p leave.
+// Its logp is minus the logarithm of the mass that top-k, top-p and min-p leave;
+// that of a restricted row is complete.
 func (s *sampler) draw(row []float32, t *turn) drawn {
+	d := s.choose(row, t)
+	if t.session.mask != nil {
+		if t.session.sampling.Temperature > 0 {
+			d.logp, d.own = min(0, d.logp+float32(math.Log(float64(row[d.id])))), true
+		}
+		t.advance(d.id)
+	}
+	return d
+}
+
+func (s *sampler) choose(row []float32, t *turn) drawn {
 	o := t.session.sampling
 	if o.Temperature == 0 {
 		return drawn{id: argmax(row)}

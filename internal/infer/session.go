@@ -11,6 +11,7 @@ import (
 	"agentmill/internal/clock"
 	"agentmill/internal/device"
 	"agentmill/internal/dialog"
+	"agentmill/internal/grammar"
 	"agentmill/internal/seed"
 	"agentmill/internal/traj"
 )
@@ -23,6 +24,7 @@ type session struct {
 	rng      *rand.Rand
 	limit    int // most tokens a turn
 	stream   func(string)
+	mask     *grammar.Mask // what turns are held to; nil: nothing
 	close    sync.Once
 
 	dialog dialog.Dialog
@@ -51,6 +53,9 @@ func newSession(e *Engine, task agent.Task) (*session, error) {
 		s.limit = e.cfg.Context
 	}
 	var err error
+	if s.mask, err = e.mask(task.Pattern, s.limit); err != nil {
+		return nil, err
+	}
 	if s.dialog, err = e.cfg.Codec.Begin(task.Prompt, task.Tools); err != nil {
 		return nil, err
 	}
@@ -70,7 +75,7 @@ func (s *session) Next(ctx context.Context, observed []chat.Message) (agent.Repl
 	start := s.engine.cfg.Clock.Now()
 	prompt, cached := len(s.tokens), min(s.cached, t.kept(s))
 	t.begin = prompt
-	if prompt >= s.engine.cfg.Context {
+	if prompt+s.least() > s.engine.cfg.Context {
 		t.finish = chat.FinishContext
 	} else if err := s.play(t); err != nil {
 		return agent.Reply{}, err
@@ -169,13 +174,14 @@ func (s *session) push(id int32, trained bool, logp, full float32) {
 type turn struct {
 	ctx     context.Context //nolint:containedctx // a turn lives as long as the call it belongs to
 	session *session
-	begin   int     // tokens before it
-	left    int     // tokens that may still be sampled
-	cut     int     // bytes of the text before a stop string; -1: there is none
-	told    int     // bytes of the text that were streamed
-	guess   []int32 // tokens that are run behind the pending one
-	prompt  []int32 // of a part that begins with this turn, else nil
-	same    int     // tokens of it that stood there before
+	begin   int           // tokens before it
+	left    int           // tokens that may still be sampled
+	cut     int           // bytes of the text before a stop string; -1: there is none
+	told    int           // bytes of the text that were streamed
+	guess   []int32       // tokens that are run behind the pending one
+	prompt  []int32       // of a part that begins with this turn, else nil
+	same    int           // tokens of it that stood there before
+	at      grammar.State // how far the turn is in the pattern
 	finish  chat.FinishReason
 	over    bool
 	err     error

@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"internal/progress"},
 	{"internal/cli", "internal/journal"},
 	// vocabulary: types that flow, and pure functions over text and numbers
-	{"internal/condition", "internal/chat", "internal/mail", "internal/question", "internal/stats", "internal/extract", "internal/keyword", "internal/match", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer"},
+	{"internal/condition", "internal/chat", "internal/mail", "internal/question", "internal/stats", "internal/extract", "internal/keyword", "internal/match", "internal/device", "internal/gguf", "internal/safetensors", "internal/tokenizer", "internal/grammar"},
 	// records and contracts
 	{"internal/traj", "internal/dialog", "internal/near", "internal/mailstore", "internal/mailbox", "internal/realism", "internal/samplemail"},
 	{"internal/chatml", "internal/dataset", "internal/env", "internal/llm", "internal/toolformat", "internal/reward", "internal/device/cpu/ref"},

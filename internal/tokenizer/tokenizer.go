@@ -277,3 +277,12 @@ func brokenLen(b []byte) int {
 	}
 	return n
 }
+
+// Pieces are the bytes that each id stands for, "" for control tokens.
+func (t *Tokenizer) Pieces() []string {
+	pieces := slices.Clone(t.bytes)
+	for id := range t.special {
+		pieces[id] = ""
+	}
+	return pieces
+}

@@ -92,14 +92,19 @@ type Sampling struct {
 	Temperature float64  `json:"temperature"`
 	TopP        float64  `json:"top_p"`
 	TopK        int      `json:"top_k"`
-	MinP        float64  `json:"min_p,omitempty"` // least probability, as a share of the likeliest token's
-	Stop        []string `json:"stop,omitempty"`  // texts that end a turn; they are no part of its text
+	MinP        float64  `json:"min_p,omitempty"`     // least probability, as a share of the likeliest token's
+	Stop        []string `json:"stop,omitempty"`      // texts that end a turn; they are no part of its text
+	Constrain   string   `json:"constrain,omitempty"` // what a turn was held to: ConstrainTools or nothing
 }
+
+// ConstrainTools is the constraint that a turn must be a call of one of the tools:
+// tokens with which it could not become one were masked.
+const ConstrainTools = "tools"
 
 // Truncated reports whether tokens were cut from the distribution, so that the
 // log-probabilities of those left are renormalised.
 func (s Sampling) Truncated() bool {
-	return s.TopK > 0 || s.TopP > 0 && s.TopP < 1 || s.MinP > 0
+	return s.TopK > 0 || s.TopP > 0 && s.TopP < 1 || s.MinP > 0 || s.Constrain != ""
 }
 
 // EnvOptions are the rules of the game that a row was played under.
