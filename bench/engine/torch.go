@@ -22,7 +22,7 @@ type torch struct {
 }
 
 func (b *bench) startTorch() (*torch, error) {
-	cmd := exec.Command(b.peers.python, filepath.Join("bench", "engine", "peer.py"), filepath.Join(b.policy.Dir, "model.gguf"), strconv.Itoa(b.threads))
+	cmd := exec.Command(b.peers.python, filepath.Join("bench", "engine", "peer.py"), filepath.Join(b.policy.Dir, "model.gguf"), strconv.Itoa(b.threads)) //nolint:gosec // the user names the program
 	cmd.Stderr = os.Stderr
 	ask, err := cmd.StdinPipe()
 	if err != nil {

@@ -11,8 +11,14 @@ type job interface {
 	run(w *worker, unit int)
 }
 
-// spins bounds how long a worker polls before it parks: a few microseconds.
-const spins = 4000
+// How often a worker polls before it parks: up to some 30 microseconds where
+// that mostly ends the wait, since waking takes longer, and down to a few where
+// it mostly does not, because other work has the processors.
+const (
+	fewSpins  = 1000
+	manySpins = 30000
+	moreSpins = 1000 // after a wait that polling ended; a quarter fewer after another
+)
 
 // The states of a waiting goroutine.
 const (
@@ -24,17 +30,20 @@ const (
 type sleeper struct {
 	state atomic.Int32
 	wakeC chan struct{}
+	spins int // of the next wait
 }
 
-func newSleeper() sleeper { return sleeper{wakeC: make(chan struct{}, 1)} }
+func newSleeper() sleeper { return sleeper{wakeC: make(chan struct{}, 1), spins: 4 * fewSpins} }
 
 // wait returns once ready does. Whoever makes it ready calls wake afterwards.
 func (s *sleeper) wait(ready func() bool) {
-	for range spins {
+	for range s.spins {
 		if ready() {
+			s.spins = min(s.spins+moreSpins, manySpins)
 			return
 		}
 	}
+	s.spins = max(s.spins-s.spins/4, fewSpins)
 	for !ready() {
 		s.state.Store(parked)
 		if ready() && s.state.CompareAndSwap(parked, awake) {
