@@ -1,5 +1,5 @@
-// Package cpu is the device.Backend of the processor: generated AVX-512 and
-// AVX2 kernels, plain Go where there are none, no cgo.
+// Package cpu is the device.Backend of the processor: generated AVX-512,
+// AVX2 and NEON kernels, plain Go where there are none, no cgo.
 //
 // The layers of the package, from the bottom up:
 //

@@ -1,8 +1,8 @@
 // Command asm writes the assembly kernels of package cpu and their Go stubs.
 // Run it by go generate, from the folder of that package.
 //
-// Every kernel is written once, over an isa: the width of a register, how many
-// there are, and how the ends of arrays are masked.
+// Every kernel of amd64 is written once, over an isa: the width of a register,
+// how many there are, and how the ends of arrays are masked. neon.go has arm64's.
 package main
 
 import (
@@ -29,11 +29,31 @@ func main() {
 		g.peak()
 		write("kernels_"+set.name+"_amd64.s", g.Bytes())
 	}
+	writeStubs("kernels_stubs_amd64.go", stubs)
+	writeNEON()
+}
+
+// writeNEON writes arm64's kernels.
+func writeNEON() {
+	stubs := bytes.NewBufferString(header + "//go:build !purego\n\npackage cpu\n")
+	g := &neonGen{gen{isa: neon, stubs: stubs}}
+	fmt.Fprint(g, header, "//go:build !purego\n\n#include \"go_asm.h\"\n#include \"textflag.h\"\n\n")
+	g.tables()
+	g.matrix()
+	g.vectors()
+	g.reductions()
+	g.layout()
+	g.peak()
+	write("kernels_neon_arm64.s", g.Bytes())
+	writeStubs("kernels_stubs_arm64.go", stubs)
+}
+
+func writeStubs(name string, stubs *bytes.Buffer) {
 	source, err := format.Source(stubs.Bytes())
 	if err != nil {
 		log.Fatal(err)
 	}
-	write("kernels_stubs_amd64.go", source)
+	write(name, source)
 }
 
 func write(name string, content []byte) {
