@@ -143,6 +143,7 @@ func (s *sampler) choose(row []float32, t *turn) drawn {
 		return drawn{id: argmax(row)}
 	}
 	u := t.session.rng.Float64()
+	o.Constrain = "" // row is restricted already
 	if !o.Truncated() {
 		return drawn{id: pick(row, u)}
 	}
