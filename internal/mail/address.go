@@ -157,8 +157,11 @@ func cleanAddress(addr string) string {
 		return notesAddress(addr)
 	}
 	addr = strings.ToLower(strings.TrimPrefix(strings.Trim(addr, " \t'\"<>()[],;"), "mailto:"))
-	if strings.ContainsFunc(addr, isUnshown) {
+	if !isNotes(addr) && strings.ContainsFunc(addr, isUnshown) {
 		addr = strings.Join(strings.FieldsFunc(addr, isUnshown), "")
+	}
+	if isNotes(addr) { // without what stood around it and in it
+		return notesAddress(addr)
 	}
 	if at := strings.IndexByte(addr, '@'); at < 1 || at == len(addr)-1 {
 		return ""
@@ -201,7 +204,8 @@ func decodeIMCEA(addr string) string {
 		inner.WriteByte(wrapped[i])
 	}
 	_, foreign := scanAddress(strings.ToValidUTF8(inner.String(), ""))
-	if foreign = strings.ToLower(strings.Trim(foreign, "'")); strings.Count(foreign, "@") == 1 && !strings.HasPrefix(foreign, "imcea") {
+	foreign = strings.Join(strings.FieldsFunc(strings.ToLower(strings.Trim(foreign, "'")), isUnshown), "")
+	if strings.Count(foreign, "@") == 1 && strings.Trim(foreign, "@") == foreign && !strings.HasPrefix(foreign, "imcea") {
 		return foreign
 	}
 	return addr

@@ -67,7 +67,7 @@ func TestExchangeAddresses(t *testing.T) {
 // FuzzParseAddresses checks that every address is one, in lower case and valid
 // UTF-8, and that a plain list reads back as it was.
 func FuzzParseAddresses(f *testing.F) {
-	for _, seed := range []string{`"a, b" <c@d>`, "(((<@", `\"`, "imcea-+@x", "a@b;c:d@e", "=?utf-8?q?=40?=", "0 @\x04", "a b@c\x01d"} {
+	for _, seed := range []string{`"a, b" <c@d>`, "(((<@", `\"`, "imcea-+@x", "a@b;c:d@e", "=?utf-8?q?=40?=", "0 @\x04", "a b@c\x01d", "<(0/@0", "<0/@ 0", "imCeA-+40@0", "imCeA-0+40+00@0"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
