@@ -255,9 +255,17 @@ func (r *reader) page(block []byte) error {
 		return err
 	}
 	if firstRow > 0 && firstRow < first { // it goes on from the page before
-		r.whole = append(r.whole, len(r.doc)+firstRow-pageHead)
+		r.mark(len(r.doc) + firstRow - pageHead)
 	}
 	return r.take(block[pageHead:first], first < end)
+}
+
+// mark notes a row number that counts from 0. The first of a term that ends a
+// page is the first of the next page as well.
+func (r *reader) mark(at int) {
+	if n := len(r.whole); n == 0 || r.whole[n-1] != at {
+		r.whole = append(r.whole, at)
+	}
 }
 
 // pageHead is the bytes before a page's data.
@@ -322,7 +330,7 @@ func (r *reader) seek(data []byte, starts []int) error {
 			return errEnough
 		case c == 0:
 			r.found = true
-			r.whole = append(r.whole, len(r.doc))
+			r.mark(len(r.doc))
 			return r.take(v.b[size:], next < len(data))
 		}
 	}
