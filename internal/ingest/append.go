@@ -107,8 +107,9 @@ func (b *base) sort(ctx context.Context, owner string, emails []*mail.Email) (fr
 	if !b.has(owner) {
 		return emails, nil, nil
 	}
+	known := map[int64]map[copyKey]int64{} // of seconds that were looked up: rows
 	for _, e := range emails {
-		row, err := b.find(ctx, owner, e)
+		row, err := b.find(ctx, owner, e, known)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -129,19 +130,22 @@ func (b *base) has(owner string) bool {
 	return ok
 }
 
-// find returns the row of the same message, 0 if there is none.
-func (b *base) find(ctx context.Context, owner string, e *mail.Email) (int64, error) {
-	same, err := b.At(ctx, owner, e.Date)
-	if err != nil {
-		return 0, err
-	}
-	key := keyOf(e)
-	for _, m := range same {
-		if keyOf(&m.Email) == key {
-			return m.Row, nil
+// find returns the row of the same message, 0 if there is none. Thousands of mails
+// can be of one second, or without a date: those are read once.
+func (b *base) find(ctx context.Context, owner string, e *mail.Email, known map[int64]map[copyKey]int64) (int64, error) {
+	rows, looked := known[e.Date.Unix()]
+	if !looked {
+		same, err := b.At(ctx, owner, e.Date)
+		if err != nil {
+			return 0, err
 		}
+		rows = map[copyKey]int64{}
+		for _, m := range slices.Backward(same) { // the first of equals counts
+			rows[keyOf(&m.Email)] = m.Row
+		}
+		known[e.Date.Unix()] = rows
 	}
-	return 0, nil
+	return rows[keyOf(e)], nil
 }
 
 // around are mails of the database that may be of one conversation with the
