@@ -72,5 +72,8 @@ func firstWords(s string) string {
 	return s
 }
 
-// isWord reports whether the tokenizer unicode61 makes r part of a word.
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+// isWord reports whether the tokenizer unicode61 makes r part of a word:
+// letters, numbers, and characters of private use (icons of fonts).
+func isWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Co, r)
+}

@@ -21,6 +21,7 @@ func TestMatch(t *testing.T) {
 		{"repeated words count once", []string{"gas", "Gas"}, Any, `"gas"`},
 		{"no control characters", []string{"a\x00b", "\xff"}, Any, `"a b"`},
 		{"the first words of a long keyword", []string{strings.Repeat("x ", 70)}, Any, `"` + strings.TrimSpace(strings.Repeat("x ", 64)) + ` "`},
+		{"an icon is a word", []string{"\uf0e0"}, Any, "\"\uf0e0\""},
 		{"nothing left", []string{"?"}, Any, ``},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -162,7 +162,7 @@ func TestHostileKeywords(t *testing.T) {
 	long := strings.Repeat("word ", 2000)
 	s := build(t, []*mail.Email{
 		m("quote", `a 6" pipe, he said "no"`), m("and", "bread AND butter"), m("near", "NEAR(the river)"), m("star", "gas* and gasoline"),
-		m("emoji", "party 🎉 tonight"), m("long", long), m("column", "subject:outage in body"), m("minus", "-not +this ^that {those}"),
+		m("emoji", "party 🎉 tonight"), m("icon", "\uf0e0 us"), m("long", long), m("column", "subject:outage in body"), m("minus", "-not +this ^that {those}"),
 		m("accent", "Zoë's café"), m("cjk", "会议 明天"), m("mail", "write to foo@bar.example.com"),
 	}, mailstore.Options{})
 	for _, tt := range []struct {
@@ -182,6 +182,7 @@ func TestHostileKeywords(t *testing.T) {
 		{[]string{"gaso*"}, "", ""},
 		{[]string{"*", "party"}, "emoji", "emoji"},
 		{[]string{"🎉", "tonight"}, "emoji", "emoji"},
+		{[]string{"\uf0e0"}, "icon", "icon"},
 		{[]string{"party 🎉 tonight"}, "emoji", "emoji"},
 		{[]string{"subject:outage"}, "column", "column"},
 		{[]string{"body: outage"}, "", ""},
