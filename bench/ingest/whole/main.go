@@ -5,10 +5,10 @@
 //
 //	go build -o bin ./cmd/ingest
 //	(cd bench/ingest/whole/gopeer && go build -o ../../../../bin/gopeer .)
-//	go run ./bench/ingest/whole --mail MAIL.tar.gz --gopeer bin/gopeer --python python3 --notmuch --mu
+//	go run ./bench/ingest/whole --mail MAIL.tar.gz --gopeer bin/gopeer --python python3 --mailpit mailpit --notmuch --mu
 //
 // The Python needs pyarrow; notmuch and mu (maildir-utils) are programs of
-// Debian.
+// Debian; Mailpit is built by go install github.com/axllent/mailpit@v1.33.1.
 package main
 
 import (
@@ -19,6 +19,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -35,10 +36,12 @@ import (
 //go:embed peer.py
 var peerScript []byte
 
-// A job is a program that is measured; prepare runs before the clock starts.
+// A job is a program that is measured; prepare runs before the
+// clock starts, after when it has stopped.
 type job struct {
 	name    string
 	prepare func() error
+	after   func() error
 	argv    []string
 	env     []string
 	wall    []float64 // seconds
@@ -52,16 +55,19 @@ func main() {
 	mail, program := flag.String("mail", "", "tar.gz of a tree of mail"), flag.String("ingest", "bin/ingest", "program to measure")
 	python := flag.String("python", "", "Python with pyarrow to compare with")
 	peer := flag.String("gopeer", "", "the program of gopeer/ to compare with")
-	notmuch, mu := flag.Bool("notmuch", false, "compare with notmuch"), flag.Bool("mu", false, "compare with mu")
-	rounds := flag.Int("rounds", 3, "rounds of each; notmuch and mu run once")
+	var peers indexPeers
+	flag.StringVar(&peers.mailpit, "mailpit", "", "the program Mailpit to compare with")
+	flag.BoolVar(&peers.notmuch, "notmuch", false, "compare with notmuch")
+	flag.BoolVar(&peers.mu, "mu", false, "compare with mu")
+	rounds := flag.Int("rounds", 3, "rounds of each; Mailpit, notmuch and mu run once")
 	flag.Parse()
-	if err := run(ctx, *mail, *program, *python, *peer, *notmuch, *mu, *rounds); err != nil {
+	if err := run(ctx, *mail, *program, *python, *peer, peers, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "whole: error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, mail, program, python, peer string, notmuch, mu bool, rounds int) error {
+func run(ctx context.Context, mail, program, python, peer string, indexes indexPeers, rounds int) error {
 	dir, err := os.MkdirTemp("", "bench-whole")
 	if err != nil {
 		return err
@@ -89,7 +95,7 @@ func run(ctx context.Context, mail, program, python, peer string, notmuch, mu bo
 			}
 		}
 	}
-	only, err := indexers(mail, dir, notmuch, mu)
+	only, err := indexes.jobs(mail, dir)
 	if err != nil {
 		return err
 	}
@@ -102,17 +108,24 @@ func run(ctx context.Context, mail, program, python, peer string, notmuch, mu bo
 	return nil
 }
 
-// indexers are the jobs of programs that read a tree of files.
-func indexers(mail, dir string, notmuch, mu bool) (jobs []*job, err error) {
-	if !notmuch && !mu {
+// indexPeers are programs that read a tree of files.
+type indexPeers struct {
+	mailpit     string // its program
+	notmuch, mu bool
+}
+
+func (p indexPeers) jobs(mail, dir string) (jobs []*job, err error) {
+	if p == (indexPeers{}) {
 		return nil, nil
 	}
-	tree := filepath.Join(dir, "Mail", "all", "cur")
-	if err := unpack(mail, tree); err != nil {
+	root := filepath.Join(dir, "Mail")
+	if err := unpack(mail, filepath.Join(root, "all", "cur")); err != nil {
 		return nil, err
 	}
-	root := filepath.Join(dir, "Mail")
-	if notmuch {
+	if p.mailpit != "" {
+		jobs = append(jobs, mailpit(p.mailpit, root, dir))
+	}
+	if p.notmuch {
 		config := filepath.Join(dir, "notmuch-config")
 		text := "[database]\npath=" + root + "\n[user]\nname=A\nprimary_email=a@example.com\n[new]\ntags=new\n"
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
@@ -120,12 +133,47 @@ func indexers(mail, dir string, notmuch, mu bool) (jobs []*job, err error) {
 		}
 		jobs = append(jobs, &job{name: "notmuch new (index only)", argv: []string{"notmuch", "new"}, env: []string{"NOTMUCH_CONFIG=" + config}})
 	}
-	if mu {
+	if p.mu {
 		home := filepath.Join(dir, "mu")
 		start := func() error { return exec.Command("mu", "init", "--muhome", home, "--maildir", root).Run() } //nolint:gosec // paths of ours
 		jobs = append(jobs, &job{name: "mu index (index only)", prepare: start, argv: []string{"mu", "index", "--muhome", home, "--quiet"}})
 	}
 	return jobs, nil
+}
+
+// mailpit is taken in as its users take mail in: its server is running, and its
+// own command hands it the files. Its wall time counts; the CPU time and memory
+// are the command's alone.
+func mailpit(program, root, dir string) *job {
+	const smtp, web = "127.0.0.1:18125", "127.0.0.1:18126"
+	server := exec.Command(program, "--database", filepath.Join(dir, "mailpit.db"), "--max", "0", "--smtp", smtp, "--listen", web, //nolint:gosec // the user names the program
+		"--disable-version-check", "--smtp-disable-rdns", "--smtp-max-recipients", "5000", "--quiet")
+	start := func() error {
+		if err := server.Start(); err != nil {
+			return err
+		}
+		return answers(smtp)
+	}
+	stop := func() error {
+		if err := server.Process.Signal(os.Interrupt); err != nil {
+			return err
+		}
+		_ = server.Wait()
+		return nil
+	}
+	return &job{name: "Mailpit (index only)", prepare: start, after: stop, argv: []string{program, "ingest", "--smtp-addr", smtp, root}}
+}
+
+// answers waits until somebody listens at an address.
+func answers(address string) (err error) {
+	for range 100 {
+		var c net.Conn
+		if c, err = net.Dial("tcp", address); err == nil {
+			return c.Close()
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return err
 }
 
 func (j *job) run(ctx context.Context) error {
@@ -142,6 +190,11 @@ func (j *job) run(ctx context.Context) error {
 	}
 	j.wall = append(j.wall, clock.Real().Now().Sub(start).Seconds())
 	j.cpu = append(j.cpu, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
+	if j.after != nil {
+		if err := j.after(); err != nil {
+			return fmt.Errorf("end %s: %w", j.name, err)
+		}
+	}
 	if use, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		j.peak = max(j.peak, use.Maxrss*1024)
 	}
