@@ -73,7 +73,7 @@ $(RUN)/rollouts-$(1).jsonl.zst: $(RUN)/policy-$(4)/agentmill.json $(if $(call ch
 $(RUN)/policy-$(1)/agentmill.json: $(RUN)/scored-$(1).jsonl.zst$(if $(filter-out 0,$(ASYNC)), $(RUN)/policy-$(2)/agentmill.json)
 	$(if $(MONITOR),bin/judge --monitor $(RUN)/scored-[0-9][0-9].jsonl.zst >&2)
 	$$(STAGE) "train: GRPO step $(1) of $(last)" \
-	  bin/train $$< --policy $(RUN)/policy-$(2) --method grpo --lr $(call rate,$(1)) $(if $(filter-out 0,$(ASYNC)),--max-staleness $(ASYNC) --importance truncate )$$(GRPO) --seed $$(SEED) --out $$(@D)
+	  bin/train $$< --policy $(RUN)/policy-$(2) --method grpo --lr $(call rate,$(1)) $(if $(filter-out 0,$(ASYNC)),--max-staleness $(ASYNC) )$$(GRPO) --seed $$(SEED) --out $$(@D)
 	rm -rf $(RUN)/policy-$(2)/trainer $(if $(patsubst %0,,$(5)),$(RUN)/policy-$(5)/model.safetensors)
 endef
 number = $(shell printf %02d $$(($(1))))

@@ -62,7 +62,7 @@ func rlFlags(r *train.RL, o *options) []ufcli.Flag {
 		&ufcli.Float64Flag{Name: "kl-coef", Usage: "weight `B` of --kl", Destination: &r.Loss.KLCoef},
 		&ufcli.StringFlag{Name: "reference", Usage: "`FOLDER` of the policy that --kl is measured to", DefaultText: "the base under the adapter", Destination: &r.Reference},
 		&ufcli.StringFlag{Name: "old", Usage: "log-probabilities before the update are the `WHOSE`: trainer or engine", DefaultText: "trainer", Destination: &r.Old},
-		&ufcli.StringFlag{Name: "importance", Usage: "correct for the engine's numbers by `KIND`: truncate or mask", DefaultText: "none", Destination: &r.Importance.Kind},
+		&ufcli.StringFlag{Name: "importance", Usage: "correct for the engine's numbers by `KIND`: truncate, mask or none", DefaultText: "grpo truncate, unless --old engine; else none", Destination: &r.Importance.Kind},
 		&ufcli.StringFlag{Name: "importance-level", Usage: "weigh by `SPAN`: token, sequence or geometric", DefaultText: "token", Destination: &r.Importance.Level},
 		&ufcli.Float64Flag{Name: "importance-low", Value: -1, Usage: "mask: weights below `X`", DefaultText: "token .5, sequence 0, geometric .99", Destination: &r.Importance.Low},
 		&ufcli.Float64Flag{Name: "importance-high", Value: -1, Usage: "truncate, or mask, weights above `X`", DefaultText: "truncate 2; mask by token 2, sequence 3, geometric 1.01", Destination: &r.Importance.High},

@@ -32,7 +32,8 @@ examples, after make demo:
   bin/judge runs/demo/rollouts-01.jsonl.zst | bin/train --policy runs/demo/policy-00 --lora-rank 16 --out runs/adapter
 
 --method grpo needs rows that the parent itself sampled: each attempt is compared with the others at
-the same question, and pushed up or down as it did better or worse (REINFORCE, no clipping, unless
+the same question, and pushed up or down as it did better or worse (REINFORCE without clipping, each token
+weighed by how much likelier it is to the trainer than to the engine that played, at most 2, unless
 told otherwise; docs/training.md has every option with its formula). --method distill asks a teacher,
 not rewards, how good the parent's own words were. Without
 any difference of rewards within a group the child has the parent's weights and says "updated":

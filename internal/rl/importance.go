@@ -9,8 +9,9 @@ import (
 
 // Ways to correct for an engine whose probabilities are not the trainer's.
 const (
-	Truncate = "truncate" // min(w, high)
-	Mask     = "mask"     // w within low and high, else 0
+	Truncate    = "truncate" // min(w, high)
+	Mask        = "mask"     // w within low and high, else 0
+	Uncorrected = "none"     // w is 1
 
 	Geometric = "geometric" // the mean ratio of a row, free of its length
 )
@@ -19,11 +20,14 @@ const (
 // and the trainer (π_old): w = π_old/μ of a token, of a row (the product), or
 // the row's geometric mean.
 type Importance struct {
-	Kind  string // "": none
+	Kind  string // "" or Uncorrected: none
 	Level string // token, sequence or geometric
 	// Low and High bound w; negative ones are replaced by WithDefaults.
 	Low, High float64
 }
+
+// On says that there is anything to correct by.
+func (m Importance) On() bool { return m.Kind != "" && m.Kind != Uncorrected }
 
 // WithDefaults fills in usual bounds: 2 for truncation; for masks 1/2 to 2 by
 // token, up to 3 by sequence, and .99 to 1.01 for the geometric mean.
@@ -55,12 +59,12 @@ func (m Importance) WithDefaults() Importance {
 func (m Importance) Check() error {
 	d := m.WithDefaults()
 	switch {
-	case m.Kind == "" && (m.Level != "" || m.Low >= 0 || m.High >= 0):
+	case !m.On() && (m.Level != "" || m.Low >= 0 || m.High >= 0):
 		return errors.New("importance sampling is off: its level and bounds do nothing; want truncate or mask")
-	case m.Kind == "":
+	case !m.On():
 		return nil
 	case m.Kind != Truncate && m.Kind != Mask:
-		return fmt.Errorf("importance sampling %q: want truncate or mask", m.Kind)
+		return fmt.Errorf("importance sampling %q: want truncate, mask or none", m.Kind)
 	case !slices.Contains([]string{PerToken, PerSequence, Geometric}, d.Level):
 		return fmt.Errorf("importance sampling by %q: want token, sequence or geometric", d.Level)
 	case m.Kind == Truncate && m.Low >= 0:

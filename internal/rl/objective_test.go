@@ -292,7 +292,7 @@ func TestImportanceThatDoesNothing(t *testing.T) {
 		want string
 	}{
 		{Importance{"", PerToken, -1, -1}, "importance sampling is off"},
-		{Importance{"tis", "", -1, -1}, `importance sampling "tis": want truncate or mask`},
+		{Importance{"tis", "", -1, -1}, `importance sampling "tis": want truncate, mask or none`},
 		{Importance{Truncate, "", .5, -1}, "a lower bound of 0.5: truncation has an upper one alone"},
 		{Importance{Mask, "", 1.5, 2}, "bounds 1.5 to 2: want them around 1"},
 		{Importance{Mask, "row", -1, -1}, `importance sampling by "row"`},

@@ -85,7 +85,13 @@ func (o RL) withDefaults(method string) RL {
 		o.Old = trainersOld
 	}
 	o.Loss = o.Loss.WithDefaults()
-	if o.Importance.Kind != "" {
+	if o.Importance.Kind == "" {
+		o.Importance.Kind = rl.Uncorrected
+		if method == "grpo" && o.Old != enginesOld {
+			o.Importance.Kind = rl.Truncate
+		}
+	}
+	if o.Importance.On() {
 		o.Importance = o.Importance.WithDefaults()
 	}
 	return o
@@ -98,7 +104,7 @@ const (
 )
 
 // needsSampled says that the engine's log-probabilities enter the loss.
-func (o RL) needsSampled() bool { return o.Importance.Kind != "" || o.Old == enginesOld }
+func (o RL) needsSampled() bool { return o.Importance.On() || o.Old == enginesOld }
 
 // check returns an error that names the first option that makes no sense, or
 // that undoes another one.
@@ -118,7 +124,7 @@ func (o RL) check(c Config) error {
 	}
 	d := o.withDefaults(c.Method)
 	for _, err := range []error{
-		named("--loss", loss.Check()), named("--advantage", o.crediting().Check()), named("--importance", o.Importance.Check()),
+		named("--loss", loss.Check()), named("--advantage", o.crediting().Check()), named("--importance", d.Importance.Check()),
 		named("--aggregate", rl.CheckAggregate(d.Aggregate, o.Limit)), o.checkTogether(c), o.Overlong.check(c), o.checkDistill(c),
 	} {
 		if err != nil {
@@ -146,7 +152,7 @@ func (o RL) checkSFT() error {
 		{"loss", o.Loss.Kind != "" && o.Loss.Kind != rl.Likelihood},
 		{"per-term", o.PerTerm},
 		{"kl", o.Loss.KL != ""},
-		{"importance", o.Importance.Kind != ""},
+		{"importance", o.Importance.On()},
 		{"overlong-limit", o.Overlong.Limit > 0},
 		{"teacher", o.Teacher != ""},
 	} {
@@ -166,7 +172,7 @@ func (o RL) checkTogether(c Config) error {
 		return errors.New("--salt-renorm with --advantage-base grpo: both divide by a deviation; the second undoes the first")
 	case o.Old != "" && o.Old != trainersOld && o.Old != enginesOld:
 		return fmt.Errorf("--old %q: want trainer or engine", o.Old)
-	case o.Old == enginesOld && o.Importance.Kind != "":
+	case o.Old == enginesOld && o.Importance.On():
 		return errors.New("--importance with --old engine: with the engine's own log-probabilities as π_old its weights are all 1")
 	case o.Old == enginesOld && (o.Loss.Kind == "" || o.Loss.Kind == rl.Reinforce):
 		return errors.New("--old engine with --loss reinforce: that loss has no ratio; want clip, dual-clip, cispo or gspo")
@@ -260,10 +266,10 @@ func (o RL) flags() map[string]string {
 	add(o.Loss.KL != "", "kl", o.Loss.KL)
 	add(o.Loss.KL != "", "kl-coef", o.Loss.KLCoef)
 	add(o.Reference != "", "reference", o.Reference)
-	add(o.Importance.Kind != "", "importance", o.Importance.Kind)
-	add(o.Importance.Kind != "", "importance-level", o.Importance.Level)
+	add(true, "importance", o.Importance.Kind)
+	add(o.Importance.On(), "importance-level", o.Importance.Level)
 	add(o.Importance.Kind == rl.Mask, "importance-low", o.Importance.Low)
-	add(o.Importance.Kind != "", "importance-high", o.Importance.High)
+	add(o.Importance.On(), "importance-high", o.Importance.High)
 	add(o.Overlong.Limit > 0, "overlong-limit", o.Overlong.Limit)
 	add(o.Overlong.Limit > 0, "overlong-cache", o.Overlong.Cache)
 	add(o.Overlong.Limit > 0, "overlong-factor", o.Overlong.Factor)

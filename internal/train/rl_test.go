@@ -17,6 +17,9 @@ import (
 	"agentmill/internal/chat"
 	"agentmill/internal/checkpoint"
 	"agentmill/internal/checkpoint/tinypolicy"
+	"agentmill/internal/device"
+	"agentmill/internal/model"
+	"agentmill/internal/model/llama"
 	"agentmill/internal/numtest"
 	"agentmill/internal/rl"
 	"agentmill/internal/traj"
@@ -115,6 +118,65 @@ func TestOptionsOnPolicy(t *testing.T) {
 				t.Errorf("%s per %s: other weights than REINFORCE's", kind, span)
 			}
 		}
+	}
+}
+
+// A counted model counts its forward passes.
+type counted struct {
+	model.Model
+	passes *int
+}
+
+func (c counted) Forward(b *model.Batch, logp []float32, keep bool) {
+	*c.passes++
+	c.Model.Forward(b, logp, keep)
+}
+
+// TestDefaultCorrectsForTheEngine: token TIS is on, and costs one fresh policy no
+// pass; with the engine's numbers as π_old there is nothing to correct.
+func TestDefaultCorrectsForTheEngine(t *testing.T) {
+	b := newBench(t)
+	rows := b.near(t, b.played(2, 1, 0))
+	update := func(change func(*Config)) (weights string, flags map[string]string, passes int) {
+		cfg := b.config(t, "grpo", "child", rows)
+		cfg.NewModel = func(c model.Config, d device.Backend, s model.Source, o model.Options) (model.Model, error) {
+			m, err := llama.New(c, d, s, o)
+			return counted{m, &passes}, err
+		}
+		change(&cfg)
+		run(t, cfg)
+		p, err := checkpoint.Open(cfg.Out, checkpoint.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		return files(t, cfg.Out)["model.safetensors"], p.Manifest.Flags, passes
+	}
+	named := func(kind string) func(*Config) {
+		return func(c *Config) {
+			c.RL.Importance.Kind = kind
+			if kind == rl.Truncate {
+				c.RL.Importance.Level, c.RL.Importance.High = rl.PerToken, 2
+			}
+		}
+	}
+	usual, flags, passes := update(func(*Config) {})
+	truncated, _, _ := update(named(rl.Truncate))
+	none, off, least := update(named(rl.Uncorrected))
+	if usual != truncated || usual == none {
+		t.Errorf("like truncation by token: %v, like none: %v; want true, false", usual == truncated, usual == none)
+	}
+	if flags["importance"] != rl.Truncate || flags["importance-level"] != rl.PerToken || flags["importance-high"] != "2" || off["importance"] != rl.Uncorrected {
+		t.Errorf("recorded: %v, and without %v", flags, off)
+	}
+	if passes != least {
+		t.Errorf("%d forward passes, %d without importance sampling", passes, least)
+	}
+	if _, flags, _ := update(func(c *Config) { c.RL.Loss.Kind, c.RL.Old = rl.Clip, enginesOld }); flags["importance"] != rl.Uncorrected {
+		t.Errorf("with the engine's numbers as old ones: %v", flags)
+	}
+	if _, _, passes := update(func(c *Config) { c.Epochs = 2 }); passes != 3*least {
+		t.Errorf("two updates: %d forward passes, want %d: of the rows before, and two", passes, 3*least)
 	}
 }
 
@@ -224,6 +286,10 @@ func TestOptionsThatUndoEachOther(t *testing.T) {
 		{func(c *Config) { c.RL.Loss.Low = .2 }, "--loss: loss reinforce has no ratio to clip"},
 		{func(c *Config) { c.RL.Old = enginesOld }, "--old engine with --loss reinforce: that loss has no ratio"},
 		{func(c *Config) { c.RL.Old, c.RL.Loss.Kind, c.RL.Importance.Kind = enginesOld, rl.Clip, rl.Truncate }, "--importance with --old engine"},
+		{func(c *Config) { c.RL.Old, c.RL.Loss.Kind, c.RL.Importance.Level = enginesOld, rl.Clip, rl.PerToken }, "--importance: importance sampling is off"},
+		{func(c *Config) { c.RL.Importance.Kind, c.RL.Importance.High = rl.Uncorrected, 3 }, "--importance: importance sampling is off"},
+		{func(c *Config) { c.RL.Importance.Kind = "clip" }, `--importance: importance sampling "clip": want truncate, mask or none`},
+		{func(c *Config) { c.RL.Importance.Low = .5 }, "--importance: a lower bound of 0.5: truncation has an upper one alone"},
 		{func(c *Config) { c.RL.Old = "judge" }, `--old "judge": want trainer or engine`},
 		{func(c *Config) { c.RL.Base = "grpo" }, "--advantage-base grpo: rloo is of whole attempts"},
 		{func(c *Config) { c.RL.Advantage, c.RL.Base, c.RL.Steps.Renorm = rl.SALT, "grpo", true }, "--salt-renorm with --advantage-base grpo"},

@@ -170,7 +170,7 @@ func (a *admission) playedByParent(rec *traj.Scored) error {
 	case rec.Sampling.Temperature <= 0:
 		return dataset.Badf("sampling.temperature", "is %v, want more than 0: greedy tokens were not sampled", rec.Sampling.Temperature)
 	case a.cfg.RL.needsSampled() && logProbsToCompare(&rec.Trajectory) == nil:
-		return dataset.Badf("logprobs", "are of a truncated distribution (top_p, top_k), or missing: importance sampling by them is biased; want logprobs_full at temperature 1")
+		return dataset.Badf("logprobs", "are of a truncated distribution (top_p, top_k), or missing: importance sampling by them is biased; want logprobs_full at temperature 1, or --importance none")
 	case a.cfg.Method != "grpo":
 		return nil
 	case rec.Group == "":
@@ -236,7 +236,7 @@ func logProbsToCompare(t *traj.Trajectory) []float32 {
 	if len(from) != len(t.Trained) {
 		return nil
 	}
-	var out []float32
+	out := []float32{}
 	for i, trained := range t.Trained {
 		if trained {
 			out = append(out, from[i])

@@ -40,15 +40,17 @@ func unique(updates [][]sample) (rows []*row) {
 	return rows
 }
 
-// needsOld says that log π_old is not just what the first forward pass gives:
-// the policy moves between updates, or what is masked must be known before.
+// needsOld says that log π_old is not just what the first forward pass gives: the
+// policy moves between updates, dropout is at work, or what is masked must be known
+// before.
 func (t *trainer) needsOld() bool {
 	o := t.cfg.RL
 	if o.Old == enginesOld || t.cfg.Method == "sft" {
 		return false
 	}
 	hasRatio := o.Loss.Kind != rl.Reinforce && o.Loss.Kind != rl.Likelihood
-	return o.Importance.Kind == rl.Mask || hasRatio && len(t.updates) > 1
+	several := len(t.updates) > 1
+	return o.Importance.Kind == rl.Mask || o.Importance.On() && (several || t.cfg.LoRADropout > 0) || hasRatio && several
 }
 
 func (t *trainer) needsReference() bool { return t.cfg.RL.Loss.KL != "" || t.cfg.Method == "distill" }

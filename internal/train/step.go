@@ -133,11 +133,15 @@ func (t *trainer) update(samples []sample) (m Metrics, err error) {
 	if t.cfg.Method != "sft" {
 		m.Compared = t.compared(&seen)
 	}
-	if math.Abs(m.Loss) < 1e-6 && m.GradNorm > 1e-6 {
+	if math.Abs(m.Loss) < looksZero && m.GradNorm > 1e-6 {
 		m.Note = zeroLoss
 	}
 	return m, nil
 }
+
+// looksZero is below what the log shows of a loss. Importance weights near 1 keep it
+// from being exactly 0.
+const looksZero = 5e-5
 
 // zeroLoss explains what looks like a fault and is none.
 const zeroLoss = "the loss is 0 because advantages of a group add up to 0 and the policy is still the one that sampled; the gradient is not"
@@ -236,7 +240,7 @@ func (t *trainer) sequence(s sample, now []float32, seen *observed) rl.Sequence 
 			q.Advantage[k] = q.Reference[k] - q.Old[k]
 		}
 	}
-	if o.Importance.Kind != "" {
+	if o.Importance.On() {
 		var cut int
 		q.Weight, cut = o.Importance.Weights(q.Old, wide(s.sampled))
 		seen.held += cut

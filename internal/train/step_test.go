@@ -7,6 +7,7 @@ import (
 	"agentmill/internal/device"
 	"agentmill/internal/model"
 	"agentmill/internal/numtest"
+	"agentmill/internal/rl"
 	"agentmill/internal/traj"
 )
 
@@ -62,7 +63,7 @@ func TestGradientIsREINFORCEs(t *testing.T) {
 	rows := b.played(3, 1, 0, 0.5, -1)
 	rows[1].Sampling.Temperature = 0.7
 	cfg := b.config(t, "grpo", "child", rows)
-	cfg.TokensPerBatch = 60
+	cfg.TokensPerBatch, cfg.RL.Importance.Kind = 60, rl.Uncorrected
 	tr := newTrainer(t, cfg)
 	batch, total := tr.weighed(tr.updates[0])
 	micro := pack(batch, cfg.TokensPerBatch)
@@ -124,7 +125,9 @@ func TestDriftIsMeasured(t *testing.T) {
 			for i := range rows {
 				tt.change(&rows[i].Trajectory)
 			}
-			tr := newTrainer(t, b.config(t, "grpo", "child", rows))
+			cfg := b.config(t, "grpo", "child", rows)
+			cfg.RL.Importance.Kind = rl.Uncorrected // it would refuse what does not compare
+			tr := newTrainer(t, cfg)
 			m, err := tr.update(tr.updates[0])
 			if err != nil {
 				t.Fatal(err)
@@ -195,7 +198,7 @@ func TestForeignTokensAreRendered(t *testing.T) {
 func TestGradientUnderDropout(t *testing.T) {
 	b := newBench(t)
 	cfg := b.config(t, "grpo", "child", b.played(1, 1, 0))
-	cfg.LoRARank, cfg.LoRADropout = 2, .4
+	cfg.LoRARank, cfg.LoRADropout, cfg.RL.Importance.Kind = 2, .4, rl.Uncorrected
 	tr := newTrainer(t, cfg)
 	params := tr.model.Weights().Params()
 	for i, p := range params { // B is 0 at first, and hides A

@@ -94,6 +94,7 @@ func (g *trl) trainer(change func(*Config)) *trainer {
 		Clock: clock.FixedAt(time.Unix(0, 0)), Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Optimizer: optim.Config{Beta1: .9, Beta2: .95, Eps: 1e-8, WeightDecay: .1, ClipNorm: .05},
 	}
+	cfg.RL.Importance.Kind = rl.Uncorrected
 	change(&cfg)
 	cfg.RL = cfg.RL.withDefaults(cfg.Method)
 	lora := model.LoRA{Rank: 2, Alpha: 5, Targets: model.AllProjections()}
