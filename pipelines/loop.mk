@@ -11,6 +11,8 @@
 #   CURRICULUM flags of filterq --difficulty, such as '--max-pass .95 --order weighted': from the second step on
 #              questions are chosen by the attempts of all steps before
 #   REFILL     N: where fewer than STEP_Q groups of a step have a signal, more questions are played, at most N times
+#   STRAGGLERS share of a step's attempts, such as .9, that is waited for, with three in four at each question; the rest
+#              are records of failed attempts. Which those are depends on time: two runs then differ
 #   ASYNC      K: a step's attempts are played by the policy of K steps earlier, so that with make -j2 playing
 #              and training overlap; importance sampling corrects for the difference
 
@@ -68,7 +70,7 @@ $(RUN)/questions-$(1).jsonl.zst: $(RUN)/policy-$(4)/agentmill.json
 
 $(RUN)/rollouts-$(1).jsonl.zst: $(RUN)/policy-$(4)/agentmill.json $(if $(call chosen,$(4)),$(RUN)/questions-$(1).jsonl.zst)
 	$$(STAGE) "rollout: step $(1) of $(last), $(STEP_Q) questions, $(STEP_A) attempts each" \
-	  $(if $(REFILL),pipelines/refill.sh $$@ $(RUN)/policy-$(4) $(STEP_Q) $(if $(call chosen,$(4)),0 $(STEP_Q),$(3) $(6)) $(REFILL) "$(JUDGE)" -- )$(if $(call chosen,$(4)),bin/rollout $(RUN)/questions-$(1).jsonl.zst --index $(INDEX) $(GAME) --seed $(SEED),$$(ROLLOUT)) --policy $(RUN)/policy-$(4) --split train$(if $(REFILL),,$(if $(call chosen,$(4)),, --offset $(3)) --limit $(STEP_Q)) --attempts $(STEP_A) --temperature 1$(if $(REFILL),, --out $$@)
+	  $(if $(REFILL),pipelines/refill.sh $$@ $(RUN)/policy-$(4) $(STEP_Q) $(if $(call chosen,$(4)),0 $(STEP_Q),$(3) $(6)) $(REFILL) "$(JUDGE)" -- )$(if $(call chosen,$(4)),bin/rollout $(RUN)/questions-$(1).jsonl.zst --index $(INDEX) $(GAME) --seed $(SEED),$$(ROLLOUT)) --policy $(RUN)/policy-$(4) --split train$(if $(REFILL),,$(if $(call chosen,$(4)),, --offset $(3)) --limit $(STEP_Q)) --attempts $(STEP_A) --temperature 1$(if $(STRAGGLERS), --stragglers $(STRAGGLERS))$(if $(REFILL),, --out $$@)
 
 $(RUN)/policy-$(1)/agentmill.json: $(RUN)/scored-$(1).jsonl.zst$(if $(filter-out 0,$(ASYNC)), $(RUN)/policy-$(2)/agentmill.json)
 	$(if $(MONITOR),bin/judge --monitor $(RUN)/scored-[0-9][0-9].jsonl.zst >&2)

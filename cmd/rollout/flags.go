@@ -48,6 +48,8 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.StringFlag{Name: "speculate", Usage: "guess tokens ahead and run them at once: ngram (looks up what stood there before), or the `FOLDER` of a smaller policy of the same vocabulary; what is played stays the same", Destination: &o.policy.Local.Speculate},
 		&ufcli.IntFlag{Name: "threads", Usage: "use `N` threads (0: one a processor)", Destination: &o.policy.Local.Threads},
 		&ufcli.Float64Flag{Name: "max-failed", Value: .1, Usage: "tolerate this `SHARE` of failed attempts", Destination: &o.cfg.MaxFailed},
+		&ufcli.Float64Flag{Name: "stragglers", Usage: "stop waiting once this `SHARE` of all attempts is done, as .9, and --straggler-group of each question's; those left are recorded as failed (0: wait for all). Which they are depends on how fast others were: the same command may give other rows", Destination: &o.cfg.Stragglers.All},
+		&ufcli.Float64Flag{Name: "straggler-group", Value: .75, Usage: "the `SHARE` of each question's attempts that --stragglers waits for", Destination: &o.cfg.Stragglers.Group},
 		&ufcli.StringFlag{Name: "journal", Usage: "keep what is played in `FILE` until the output is whole (default: beside --out)", Destination: &o.cfg.Journal},
 		&ufcli.IntFlag{Name: "max-errors", Usage: "tolerate `N` bad records", Destination: &o.cfg.Questions.MaxErrors, Action: cli.NotNegative("max-errors")},
 		&ufcli.StringFlag{Name: "rejects", Usage: "keep bad records in `FILE`", Destination: &o.cfg.Questions.Rejects},
@@ -104,6 +106,8 @@ func (o *options) check(e *cli.Env) error {
 		return cli.Usagef("--constrain %q: want tools", o.constrain)
 	case o.constrain != "" && (o.remote.llm.Wanted() || catalog.Unweighted(o.policy.Name)):
 		return cli.Usagef("--constrain is for policy folders: nothing else shows its probabilities")
+	case o.cfg.Stragglers.All != 0 && e.Clock.Fixed():
+		return cli.Usagef("--stragglers with --clock fixed: who is left out depends on time, so rows could not be the same again; want one of them")
 	case o.policy.Local.Context < 0:
 		return cli.Usagef("--context %d: want 0 or more", o.policy.Local.Context)
 	case o.policy.Local.Threads < 0 || o.policy.Local.Threads > catalog.MaxThreads:

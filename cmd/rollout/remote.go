@@ -109,6 +109,8 @@ func exit(ctx context.Context, o *options, st *rollout.Stats, err error) error {
 		return cli.TryAgainf("%w", err)
 	case err != nil:
 		return o.remote.llm.Exit(err)
+	case st.Stragglers > 0:
+		return cli.Partialf("%d of %d attempts failed, %d of these because they were not waited for", st.Failed(), st.Rows, st.Stragglers)
 	case st.Failed() > 0:
 		return cli.Partialf("%d of %d attempts failed", st.Failed(), st.Rows)
 	case st.Bad > 0:

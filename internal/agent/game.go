@@ -75,9 +75,10 @@ func (g *Game) info() traj.Policy {
 
 // Run plays attempt number k at q. It gives one row, or several where the
 // policy's template rewrites what was: parts, which differ in their tokens alone.
-// What goes wrong in an attempt is part of its row; an error means that there is none: the context ended, the policy wants the run
-// to stop (StopError), or Open or Begin refused the question (env.ErrAbsent,
-// ErrDeclined).
+// What goes wrong in an attempt is part of its row, and so is the end of a context
+// whose cause is an Error; an error means that there is none: the context ended
+// otherwise, the policy wants the run to stop (StopError), or Open or Begin refused
+// the question (env.ErrAbsent, ErrDeclined).
 func Run(ctx context.Context, g *Game, q *question.Question, k int) ([]*traj.Trajectory, error) {
 	opts := g.Env.Options()
 	format, err := toolformat.ByName(opts.ToolFormat)
@@ -112,6 +113,9 @@ type attempt struct {
 
 // play opens both sides and plays until something stops it.
 func (a *attempt) play(ctx context.Context, q *question.Question) error {
+	if ctx.Err() != nil {
+		return a.fail(ctx, "policy", ctx.Err())
+	}
 	ep, err := a.Env.Open(ctx, q)
 	if errors.Is(err, env.ErrAbsent) {
 		return err
@@ -322,9 +326,12 @@ func (a *attempt) settle(call *traj.Call, res env.Result) {
 }
 
 // fail makes err the row's failure. The end of the context is none: the attempt
-// was not played to its end, and is not recorded.
+// was not played to its end, and is not recorded; unless its cause says why this
+// attempt failed.
 func (a *attempt) fail(ctx context.Context, boundary string, err error) error {
-	if ctx.Err() != nil {
+	if given := (*Error)(nil); ctx.Err() != nil && errors.As(context.Cause(ctx), &given) {
+		err = given
+	} else if ctx.Err() != nil {
 		return fmt.Errorf("play question %s: %w", a.row.Question.ID, ctx.Err())
 	}
 	if errors.As(err, new(*StopError)) {

@@ -16,6 +16,12 @@ func Map[I, O any](ctx context.Context, limit int, in []I, do func(ctx context.C
 	return MapSeq(ctx, limit, slices.Values(in), do, emit)
 }
 
+// MapAhead is Map, but ahead results may wait for their turn: work does not stop
+// behind an input that takes long.
+func MapAhead[I, O any](ctx context.Context, limit, ahead int, in []I, do func(ctx context.Context, i int, x I) (O, error), emit func(i int, y O) error) error {
+	return mapSeq(ctx, limit, ahead, slices.Values(in), do, emit)
+}
+
 type result[O any] struct {
 	value O
 	err   error
@@ -24,6 +30,10 @@ type result[O any] struct {
 // MapSeq is Map over a sequence, which is drawn from the calling goroutine. At
 // most 2·limit results wait for their turn.
 func MapSeq[I, O any](ctx context.Context, limit int, in iter.Seq[I], do func(ctx context.Context, i int, x I) (O, error), emit func(i int, y O) error) error {
+	return mapSeq(ctx, limit, 2*max(limit, 1), in, do, emit)
+}
+
+func mapSeq[I, O any](ctx context.Context, limit, ahead int, in iter.Seq[I], do func(ctx context.Context, i int, x I) (O, error), emit func(i int, y O) error) error {
 	limit = max(limit, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -47,7 +57,7 @@ func MapSeq[I, O any](ctx context.Context, limit int, in iter.Seq[I], do func(ct
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		for len(queue) >= 2*limit {
+		for len(queue) >= max(ahead, limit) {
 			if err := pop(); err != nil {
 				return err
 			}

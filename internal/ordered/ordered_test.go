@@ -121,6 +121,26 @@ func TestResultsAreHandedOnEarly(t *testing.T) {
 	})
 }
 
+// TestAhead: with room for all results, the rest is done while the first is slow.
+func TestAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, last := time.Now(), time.Duration(0)
+		var order []int
+		err := MapAhead(t.Context(), 2, 20, numbers(20), func(_ context.Context, i, _ int) (int, error) {
+			if i == 0 {
+				time.Sleep(time.Hour)
+			}
+			if i == 19 {
+				last = time.Since(start)
+			}
+			return i, nil
+		}, func(i, y int) error { order = append(order, y); return nil })
+		if err != nil || last != 0 || !slices.Equal(order, numbers(20)) {
+			t.Errorf("the last began after %v, results %v, error %v", last, order, err)
+		}
+	})
+}
+
 func TestEmpty(t *testing.T) {
 	if err := Map(t.Context(), 2, nil, func(context.Context, int, int) (int, error) { return 0, nil }, func(int, int) error { return nil }); err != nil {
 		t.Error(err)

@@ -4,7 +4,7 @@
 // Most callers want Run; Ask plays one question for a person. Rows come in the
 // order of the questions, each question's attempts together: R1. The same
 // inputs, seed and flags give the same rows at any concurrency, and after any
-// interruption: R2. An attempt that fails is a row, not an error: R3.
+// interruption, unless stragglers are left out: R2. An attempt that fails is a row, not an error: R3.
 //
 // It neither grades nor trains.
 package rollout
@@ -38,6 +38,7 @@ type Config struct {
 	Shard         seed.Shard // of these, only the questions of this part
 	Attempts      int        // at each question
 	Concurrency   int        // attempts at a time
+	Stragglers    Stragglers
 	MaxFailed     float64
 	Out           string
 	Journal       string   // "": beside Out, none where that is standard output
@@ -65,6 +66,9 @@ func (c *Config) Check() error {
 		return fmt.Errorf("limit %d, offset %d: want 0 or more", c.Limit, c.Offset)
 	case c.MaxFailed < 0 || c.MaxFailed > 1:
 		return fmt.Errorf("max failed %g: want a share from 0 to 1", c.MaxFailed)
+	}
+	if err := c.Stragglers.check(c.Attempts); err != nil {
+		return err
 	}
 	switch question.Split(c.Split) {
 	case "", question.Train, question.Val, question.Test:
@@ -116,10 +120,15 @@ func Run(ctx context.Context, cfg Config, g *agent.Game) (Stats, error) {
 	defer out.Abort()
 
 	jobs := jobsOf(qs, cfg.Attempts)
-	p := &player{Game: g, journal: j, tick: cfg.Tick, total: len(jobs)}
+	p := &player{Game: g, journal: j, tick: cfg.Tick, total: len(jobs), race: newRace(cfg.Stragglers, len(qs), cfg.Attempts)}
+	defer p.race.end()
 	bar := cfg.Progress.Start("rollout", len(jobs))
 	defer bar.Done()
-	err = ordered.Map(ctx, cfg.Concurrency, jobs, p.play, func(_ int, r result) error {
+	ahead := 2 * cfg.Concurrency
+	if cfg.Stragglers.All > 0 { // whoever comes after a straggler must be played
+		ahead = len(jobs)
+	}
+	err = ordered.MapAhead(ctx, cfg.Concurrency, ahead, jobs, p.play, func(_ int, r result) error {
 		return p.keep(ctx, r, st, bar, out)
 	})
 	if st.Seconds = clock.Since(clk, start); err != nil {
@@ -152,14 +161,18 @@ type player struct {
 
 	tick        func(done, total int)
 	done, total int
+	race        *race
 }
 
 // play is safe for concurrent use. Failed attempts are not kept for the next
 // run: what made them fail may have passed by then.
 func (p *player) play(ctx context.Context, _ int, j job) (result, error) {
+	defer p.race.done(j.q.ID)
 	if rows, err := p.recall(j); len(rows) > 0 || err != nil {
 		return result{rows: rows, resumed: true}, err
 	}
+	ctx, stop := p.race.enter(ctx)
+	defer stop()
 	rows, err := agent.Run(ctx, p.Game, j.q, j.attempt)
 	if errors.Is(err, agent.ErrDeclined) {
 		return result{declined: reason(err)}, nil

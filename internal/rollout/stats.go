@@ -19,6 +19,7 @@ type Stats struct {
 	Declined           map[string]int // attempts that the policy did not play, by reason
 	Stops              map[traj.StopReason]int
 	Passing            int        // failures that may pass by themselves
+	Stragglers         int        // failures of those that were not waited for
 	Played             chat.Usage // of attempts played in this run
 	Seconds            float64
 	firstFailure       string
@@ -43,7 +44,9 @@ func (s *Stats) add(r result) {
 		if f.Passing() {
 			s.Passing++
 		}
-		if s.firstFailure == "" {
+		if f.Kind == traj.KindStraggler {
+			s.Stragglers++
+		} else if s.firstFailure == "" {
 			s.firstFailure = f.Message
 		}
 	}
@@ -60,11 +63,11 @@ func (s *Stats) add(r result) {
 
 // verdict is the error that the counts amount to, if any.
 func (s *Stats) verdict(maxFailed float64) error {
-	failed := s.Failed()
+	failed := s.Failed() - s.Stragglers // how many may be left out was said
 	switch {
 	case failed == 0:
 		return nil
-	case failed == s.Rows && s.Passing == failed:
+	case failed == s.Rows-s.Stragglers && s.Passing == failed:
 		return fmt.Errorf("%w; the first: %s", ErrUnreachable, s.firstFailure)
 	case float64(failed) > maxFailed*float64(s.Rows):
 		return fmt.Errorf("%w: %d of %d, allowed %g; the first: %s", ErrTooManyFailed, failed, s.Rows, maxFailed, s.firstFailure)
@@ -95,6 +98,7 @@ func (s *Stats) String() string {
 		text string
 	}{
 		{s.Resumed, "%d of them played before"},
+		{s.Stragglers, "%d not waited for"},
 		{s.Absent, "%d questions whose mailbox the index does not hold"},
 		{s.OtherSplit, "%d questions of other splits passed over"},
 		{s.Bad, "%d bad records"},

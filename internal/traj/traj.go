@@ -137,7 +137,7 @@ type Answer struct {
 }
 
 // A Failure says what broke an attempt and where: boundary is provider, tool,
-// env, policy or judge.
+// env, policy, judge or rollout.
 type Failure struct {
 	Boundary string `json:"boundary"`
 	Kind     string `json:"kind"`
@@ -151,6 +151,10 @@ const (
 	KindRateLimit   = "rate_limit"
 	KindServer      = "server"
 )
+
+// KindStraggler is the kind of the Failure of an attempt that rollout did not wait
+// for, because most others were done.
+const KindStraggler = "straggler"
 
 // Passing reports whether the same attempt may succeed later.
 func (f *Failure) Passing() bool {
