@@ -94,9 +94,12 @@ type Seq struct {
 	Cache      Cache
 }
 
-// AttentionShape describes the fused rows [H·D | K·D | K·D] of q, k and v.
+// AttentionShape describes the fused rows [H·D | K·D | K·D] of q, k and v. With
+// BF16Dot queries, keys, values and probabilities are rounded to bfloat16 where
+// the device has products of such pairs; other types change nothing.
 type AttentionShape struct {
 	Heads, KVHeads, HeadDim int
+	DType                   DType
 }
 
 // Width is the length of one fused row.

@@ -22,13 +22,17 @@ func needsOf(c model.Config, dtype device.DType) needs {
 	if dtype != device.F32 {
 		size = 2
 	}
+	kvSize := 4.0
+	if dtype == device.BF16Dot {
+		kvSize = 2
+	}
 	h, f := float64(c.HiddenSize), float64(c.IntermediateSize)
 	q, kv := float64(c.NumAttentionHeads*c.HeadDim), float64(c.NumKeyValueHeads*c.HeadDim)
 	layers, vocab := float64(c.NumHiddenLayers), float64(c.VocabSize)
 	matrices := layers * (h*(q+2*kv) + q*h + 3*h*f)
 	return needs{
 		flops: 2 * matrices, logits: 2 * h * vocab, perKey: 4 * layers * q,
-		weights: size * (matrices + h*vocab), keyValues: 8 * layers * kv,
+		weights: size * (matrices + h*vocab), keyValues: 2 * kvSize * layers * kv,
 	}
 }
 

@@ -12,14 +12,18 @@ import (
 // memory of the call, so that scores and outputs are ordinary tiles. A row's
 // scores are all there before its softmax: nothing depends on where tiles begin.
 
-// blockKeys is the most keys of one output tile; blocks start at its multiples.
-// It is a multiple of nr.
-const blockKeys = 512
+// The most keys of one output tile; blocks start at its multiples, which are
+// multiples of nr. Pairs have fewer, since a page of a cache holds as many.
+const (
+	blockKeys  = 512
+	blockPairs = 128
+)
 
 // attentionScratch is the memory of calls without a cache.
 type attentionScratch struct {
 	heads []headKeys
 	tiles []attendTile
+	cut   bool // a head has several tiles
 	slab  []float32
 }
 
@@ -40,21 +44,27 @@ func (h *headKeys) from(pos int) (keyValues, int) {
 	if h.cache == nil {
 		return h.keyValues, pos
 	}
-	return h.cache.shape.at(h.cache.pages[pos/pagePositions], h.layer, h.head), pos % pagePositions
+	return h.cache.at(pos, h.layer, h.head)
 }
 
-// An attendTile is a unit: rows from to to of the stack of heads[at].
-type attendTile struct{ at, from, to int }
+// An attendTile is a unit: rows from to to of the stack of heads[at]. Alone, it
+// is the whole stack.
+type attendTile struct {
+	at, from, to int
+	alone        bool
+}
 
 // Attention is causal grouped-query attention; see device.Backend.
 func (b *Backend) Attention(out device.Mat, lse device.Buffer, qkv device.Mat, s device.AttentionShape, seqs []device.Seq, layer int) {
 	call := attentionCall{k: b.k, qkv: view(qkv), s: s, kv: b.kvShape(s), seqs: seqs, scratch: &b.attention}
 	need("Attention", out.Rows == qkv.Rows && qkv.Cols == s.Width() && out.Cols == s.Heads*s.HeadDim)
 	b.prepare(&call, layer)
-	b.jobs.keys.attentionCall = call
-	b.pool.do(&b.jobs.keys, len(b.attention.heads))
+	if b.attention.cut { // else each tile stores its own
+		b.jobs.keys.attentionCall = call
+		b.pool.do(&b.jobs.keys, len(b.attention.heads))
+	}
 	j := &b.jobs.attend
-	j.attentionCall, j.out, j.lse = call, view(out), data(lse)
+	j.attentionCall, j.out, j.lse, j.workers = call, view(out), data(lse), len(b.pool.workers)
 	b.pool.do(j, len(b.attention.tiles))
 }
 
@@ -74,7 +84,7 @@ func (c *attentionCall) scale() float32 { return float32(1 / math.Sqrt(float64(c
 // prepare lists heads and tiles and finds the memory of keys and values.
 func (b *Backend) prepare(c *attentionCall, layer int) {
 	a := &b.attention
-	a.heads, a.tiles = a.heads[:0], a.tiles[:0]
+	a.heads, a.tiles, a.cut = a.heads[:0], a.tiles[:0], false
 	a.reserve(c)
 	used := 0
 	for i, q := range c.seqs {
@@ -114,39 +124,64 @@ func (a *attentionScratch) listTiles(c *attentionCall) {
 	for i := range a.heads {
 		rows := c.seqs[a.heads[i].seq].Len * c.group()
 		parts := panels(rows, c.k.mr)
+		a.cut = a.cut || parts > 1
 		for p := parts - 1; p >= 0; p-- {
-			a.tiles = append(a.tiles, attendTile{i, p * rows / parts, (p + 1) * rows / parts})
+			a.tiles = append(a.tiles, attendTile{i, p * rows / parts, (p + 1) * rows / parts, parts == 1})
 		}
 	}
 }
 
-// A keysJob writes the new keys and values of one head.
+// A keysJob writes the new keys and values of one head that has several tiles.
 type keysJob struct{ attentionCall }
 
-func (j *keysJob) run(_ *worker, unit int) {
-	h := &j.scratch.heads[unit]
-	seq, dim, nr := j.seqs[h.seq], j.s.HeadDim, j.kv.nr
-	atK := (j.s.Heads + h.head) * dim
-	atV := atK + j.s.KVHeads*dim
+func (j *keysJob) run(w *worker, unit int) {
+	if h := &j.scratch.heads[unit]; j.seqs[h.seq].Len*j.group() > j.k.mr {
+		j.storeNew(w, h)
+	}
+}
+
+// storeNew writes the new keys and values of a head.
+func (c *attentionCall) storeNew(w *worker, h *headKeys) {
+	seq, dim, nr := c.seqs[h.seq], c.s.HeadDim, c.kv.nr
+	atK := (c.s.Heads + h.head) * dim
+	atV := atK + c.s.KVHeads*dim
 	for t := 0; t < seq.Len; {
 		pos := h.past + t
 		n := min(nr-pos%nr, seq.Len-t) // keys that go to this panel
-		rows := j.qkv.data[(seq.Start+t)*j.qkv.stride:]
+		rows := mat{c.qkv.data[(seq.Start+t)*c.qkv.stride:], n, dim, c.qkv.stride}
 		own, at := h.from(pos)
-		j.k.transpose(own.keys[at/nr*nr*dim+at%nr:], nr, rows[atK:], j.qkv.stride, n, dim)
-		for i := range n {
-			v := own.values[(at+i)*j.kv.wide:][:j.kv.wide]
-			clear(v[copy(v, rows[i*j.qkv.stride+atV:][:dim]):])
-		}
+		c.storeKeys(w, own.keys[at/nr*nr*c.kv.depth()+at%nr:], mat{rows.data[atK:], n, dim, rows.stride})
+		c.storeValues(w, own.values, at, mat{rows.data[atV:], n, dim, rows.stride})
 		t += n
+	}
+}
+
+// storeKeys writes rows of keys to columns of a panel.
+func (c *attentionCall) storeKeys(w *worker, panel []float32, rows mat) {
+	if c.kv.pairs {
+		rows = c.k.roundedRows(w.floats(slotRows, rows.rows*c.kv.depth()), rows)
+	}
+	c.k.transpose(panel, c.kv.nr, rows.data, rows.stride, rows.rows, rows.cols)
+}
+
+// storeValues writes rows of values from position at on.
+func (c *attentionCall) storeValues(w *worker, values []float32, at int, rows mat) {
+	if c.kv.pairs {
+		c.pairValues(w, values, at, rows)
+		return
+	}
+	for i := range rows.rows {
+		v := values[c.kv.valuesAt(at+i):][:c.kv.wide]
+		clear(v[copy(v, rows.row(i)):])
 	}
 }
 
 // An attendJob computes one tile of stacked rows.
 type attendJob struct {
 	attentionCall
-	out mat
-	lse []float32
+	out     mat
+	lse     []float32
+	workers int
 }
 
 func (j *attendJob) run(w *worker, unit int) {
@@ -154,24 +189,54 @@ func (j *attendJob) run(w *worker, unit int) {
 	h := &j.scratch.heads[u.at]
 	rows, group := u.to-u.from, j.group()
 	keys := h.past + (u.to-1)/group + 1
-	pad := panels(keys, j.kv.nr) * j.kv.nr
+	pad, scale := panels(keys, j.kv.nr)*j.kv.nr, j.scoreScale()
+	if u.alone {
+		j.storeNew(w, h)
+		j.fetchValues(h, keys)
+	}
 	p := w.floats(slotScores, rows*pad)
 	j.scores(w, p, pad, h, u)
 	o := w.floats(slotOut, rows*j.kv.wide)
 	for r := range rows {
 		n := h.past + (u.from+r)/group + 1
 		row := p[r*pad:][:pad]
-		top := j.k.maxOf(row[:n])
-		sum := j.k.expSum(row[:n], row[:n], 1, -top)
+		top := scale * j.k.maxOf(row[:n])
+		sum := j.k.expSum(row[:n], row[:n], scale, -top)
 		clear(row[n:])
+		if j.kv.pairs {
+			j.k.pairs(halves(row)[:pad], row)
+		}
 		j.keep(h, u.from+r, top, sum)
 		w.sums[r] = sum
+	}
+	if next := unit + j.workers; u.alone && next < len(j.scratch.tiles) {
+		j.fetchKeys(&j.scratch.heads[j.scratch.tiles[next].at])
 	}
 	j.weigh(w, o, p, pad, h, rows, keys)
 	for r := range rows {
 		t, head := j.place(h, u.from+r)
 		j.k.scale(j.out.row(t)[head*j.s.HeadDim:][:j.s.HeadDim], 1/w.sums[r], o[r*j.kv.wide:][:j.s.HeadDim])
 	}
+}
+
+// fetched is the most values that are fetched at a time: of longer sequences the
+// processor sees by itself what comes next.
+const fetched = 4096
+
+// fetchValues starts to bring h's first values near, while its scores are computed.
+func (j *attendJob) fetchValues(h *headKeys, keys int) {
+	own, _ := h.from(0)
+	n := min(j.kv.valuesAt(min(keys, j.kv.block)-1)+j.kv.wide, fetched)
+	j.k.fetch(own.values[:n])
+}
+
+// fetchKeys does it with the first keys of the head that the worker probably
+// takes next.
+func (j *attendJob) fetchKeys(h *headKeys) {
+	own, _ := h.from(0)
+	keys := h.past + j.seqs[h.seq].Len
+	n := min(panels(min(keys, j.kv.block), j.kv.nr)*j.kv.nr*j.kv.depth(), fetched)
+	j.k.fetch(own.keys[:n])
 }
 
 // keep stores the log-sum-exp of row r.
@@ -197,28 +262,43 @@ func (c *attentionCall) stack(dst []float32, m mat, h *headKeys, u attendTile, s
 	}
 }
 
-// scores sets p[rows, pad] to the scaled scores of a tile against all its keys.
+// scores sets p[rows, pad] to the scores of a tile against all its keys, which
+// scoreScale is still to be multiplied with.
 func (c *attentionCall) scores(w *worker, p []float32, pad int, h *headKeys, u attendTile) {
-	dim := c.s.HeadDim
-	q := w.floats(slotQuery, (u.to-u.from)*dim)
-	c.stack(q, c.qkv, h, u, c.scale(), dim)
-	w.tile = tile{aRow: dim, aK: 1, bK: c.kv.nr, cRow: pad, k: dim}
+	depth := c.kv.depth()
+	q := w.floats(slotQuery, (u.to-u.from)*depth)
+	if c.kv.pairs {
+		c.stackPairs(q, h, u)
+	} else {
+		c.stack(q, c.qkv, h, u, c.scale(), depth)
+	}
+	w.tile = tile{aRow: depth, aK: 1, bK: c.kv.nr, cRow: pad, k: depth, pairs: c.kv.pairs}
 	for at := 0; at < pad; at += c.kv.nr {
 		own, pos := h.from(at)
-		w.tile.b = own.keys[pos*dim:]
+		w.tile.b = own.keys[pos*depth:]
 		c.k.sweep(w, q, 0, p[at:], u.to-u.from, c.kv.nr)
 	}
+}
+
+// scoreScale is what scores are multiplied with after they are summed: queries
+// that are rounded are not scaled before.
+func (c *attentionCall) scoreScale() float32 {
+	if c.kv.pairs {
+		return c.scale()
+	}
+	return 1
 }
 
 // weigh sets o[rows, wide] to p[rows, keys]·values.
 func (c *attentionCall) weigh(w *worker, o, p []float32, pad int, h *headKeys, rows, keys int) {
 	wide := c.kv.wide
-	for k0 := 0; k0 < keys; k0 += blockKeys {
-		w.tile = tile{aRow: pad, aK: 1, bK: wide, cRow: wide, k: min(blockKeys, keys-k0), add: k0 > 0}
+	for k0 := 0; k0 < keys; k0 += c.kv.block {
+		k := c.kv.steps(min(c.kv.block, keys-k0))
+		w.tile = tile{aRow: pad, aK: 1, bK: wide, cRow: wide, k: k, add: k0 > 0, pairs: c.kv.pairs}
 		own, pos := h.from(k0)
 		for at := 0; at < wide; at += c.kv.nr {
-			w.tile.b = own.values[pos*wide+at:]
-			c.k.sweep(w, p[k0:], 0, o[at:], rows, c.kv.nr)
+			w.tile.b = own.values[c.kv.valuesAt(pos)+at:]
+			c.k.sweep(w, p[c.kv.steps(k0):], 0, o[at:], rows, c.kv.nr)
 		}
 	}
 }

@@ -60,13 +60,14 @@ func (j *attendGradJob) pack(w *worker, h headKeys) *gradHead {
 	seq, dim, wide, nr := j.seqs[h.seq], j.s.HeadDim, j.kv.wide, j.kv.nr
 	g := &w.grad
 	*g = gradHead{headKeys: h, pad: panels(seq.Len, nr) * nr}
-	slab := w.floats(slotKeys, g.pad*2*dim+g.pad*3*wide)
+	depth := j.kv.depth()
+	slab := w.floats(slotKeys, g.pad*(depth+dim)+g.pad*3*wide)
 	take := func(n int) []float32 {
 		part := slab[:n]
 		slab = slab[n:]
 		return part
 	}
-	g.keys, g.valuePanels = take(g.pad*dim), take(g.pad*dim)
+	g.keys, g.valuePanels = take(g.pad*depth), take(g.pad*dim)
 	g.keyRows, g.dkeys, g.dvalues = take(g.pad*wide), take(g.pad*wide), take(g.pad*wide)
 	clear(g.dkeys)
 	clear(g.dvalues)
@@ -76,10 +77,10 @@ func (j *attendGradJob) pack(w *worker, h headKeys) *gradHead {
 		n := min(nr, seq.Len-t)
 		rows := j.qkv.data[(seq.Start+t)*j.qkv.stride:]
 		if n < nr {
-			clear(g.keys[t*dim:][:nr*dim])
+			clear(g.keys[t*depth:][:nr*depth])
 			clear(g.valuePanels[t*dim:][:nr*dim])
 		}
-		j.k.transpose(g.keys[t*dim:], nr, rows[atK:], j.qkv.stride, n, dim)
+		j.storeKeys(w, g.keys[t*depth:], mat{rows[atK:], n, dim, j.qkv.stride})
 		j.k.transpose(g.valuePanels[t*dim:], nr, rows[atV:], j.qkv.stride, n, dim)
 		for i := range n {
 			row := g.keyRows[(t+i)*wide:][:wide]
@@ -108,8 +109,9 @@ func (j *attendGradJob) block(w *worker, g *gradHead, u attendTile) {
 	for r := range rows {
 		j.rowGrad(p[r*pad:][:pad], ds[r*pad:][:pad], dout[r*wide:][:dim], g, u.from+r)
 	}
-	own := headKeys{keyValues: keyValues{values: g.keyRows}}
-	j.weigh(w, dq, ds, pad, &own, rows, keys)
+	plain := j.attentionCall
+	plain.kv.pairs = false
+	plain.weigh(w, dq, ds, pad, &headKeys{keyValues: keyValues{values: g.keyRows}}, rows, keys)
 	for r := range rows {
 		t, head := j.place(&g.headKeys, u.from+r)
 		j.k.scale(j.dqkv.row(t)[head*dim:][:dim], j.scale(), dq[r*wide:][:dim])
@@ -125,7 +127,7 @@ func (j *attendGradJob) rowGrad(p, ds, dout []float32, g *gradHead, r int) {
 	n := r/j.group() + 1
 	t, head := j.place(&g.headKeys, r)
 	delta := j.k.dot(dout, j.out.row(t)[head*j.s.HeadDim:][:j.s.HeadDim])
-	j.k.expMul(p[:n], p[:n], 1, -j.lse[t*j.s.Heads+head], 1)
+	j.k.expMul(p[:n], p[:n], j.scoreScale(), -j.lse[t*j.s.Heads+head], 1)
 	j.k.mulDiff(ds[:n], p[:n], delta)
 	clear(p[n:])
 	clear(ds[n:])

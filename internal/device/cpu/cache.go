@@ -3,9 +3,13 @@ package cpu
 import "agentmill/internal/device"
 
 // A kvShape is how keys and values of one kv head are laid out: keys in panels
-// [nr keys][dim][nr], values in rows of wide = dim rounded up to nr.
+// [dim][nr keys], values in rows of wide = dim rounded up to nr. With pairs, the
+// neighbours along dim of a key, and those of two positions of a value, share
+// the place of one value.
 type kvShape struct {
 	layers, heads, dim, wide, nr int
+	pairs                        bool
+	block                        int // most keys of an output tile, positions of a page
 }
 
 // keyValues is the memory of one kv head of one layer.
@@ -13,12 +17,8 @@ type keyValues struct {
 	keys, values []float32
 }
 
-// pagePositions is how many positions a page of a cache holds: as many keys as
-// one output tile, so that no sum runs over the end of a page.
-const pagePositions = blockKeys
-
-// A page is keys and values of pagePositions positions, [layer][kv head][keys |
-// values]. Caches that begin alike hold the same pages; who writes to one that
+// A page is keys and values of as many positions as one output tile has, so that no
+// sum runs over the end of a page: [layer][kv head][keys | values]. Caches that begin alike hold the same pages; who writes to one that
 // others hold writes to a copy.
 type page struct {
 	slab []float32
@@ -44,23 +44,51 @@ func (b *Backend) NewCache(layers, _ int, s device.AttentionShape) device.Cache 
 }
 
 func (b *Backend) kvShape(s device.AttentionShape) kvShape {
-	return kvShape{heads: s.KVHeads, dim: s.HeadDim, wide: panels(s.HeadDim, b.k.nr) * b.k.nr, nr: b.k.nr}
+	shape := kvShape{heads: s.KVHeads, dim: s.HeadDim, wide: panels(s.HeadDim, b.k.nr) * b.k.nr, nr: b.k.nr, block: blockKeys}
+	if s.DType == device.BF16Dot && b.k.gemmPairs != nil {
+		shape.pairs, shape.block = true, blockPairs
+	}
+	return shape
+}
+
+// depth is how many rows a panel of keys has.
+func (s kvShape) depth() int { return s.steps(s.dim) }
+
+// steps is how many steps a sum over n products takes.
+func (s kvShape) steps(n int) int {
+	if s.pairs {
+		return (n + 1) / 2
+	}
+	return n
+}
+
+// valuesAt is where the values of position pos are.
+func (s kvShape) valuesAt(pos int) int {
+	if s.pairs {
+		pos /= 2
+	}
+	return pos * s.wide
 }
 
 // sizes are the values that keys and values of n positions take; n is a multiple of nr.
-func (s kvShape) sizes(n int) (keys, values int) { return n * s.dim, n * s.wide }
+func (s kvShape) sizes(n int) (keys, values int) { return n * s.depth(), s.steps(n) * s.wide }
 
 // pageSize is the values that a page takes.
 func (s kvShape) pageSize() int {
-	keys, values := s.sizes(pagePositions)
+	keys, values := s.sizes(s.block)
 	return s.layers * s.heads * (keys + values)
 }
 
 // at is the part of p that belongs to a layer's kv head.
 func (s kvShape) at(p *page, layer, head int) keyValues {
-	keys, values := s.sizes(pagePositions)
+	keys, values := s.sizes(s.block)
 	own := p.slab[(layer*s.heads+head)*(keys+values):][:keys+values]
 	return keyValues{own[:keys], own[keys:]}
+}
+
+// at is where the keys and values of position pos lie, and its place there.
+func (c *cache) at(pos, layer, head int) (keyValues, int) {
+	return c.shape.at(c.pages[pos/c.shape.block], layer, head), pos % c.shape.block
 }
 
 // Len is the number of positions held.
@@ -72,20 +100,20 @@ func (c *cache) Advance(n int) { c.n += n }
 // Truncate forgets positions from n on.
 func (c *cache) Truncate(n int) {
 	c.n = min(c.n, n)
-	c.drop(panels(c.n, pagePositions))
+	c.drop(panels(c.n, c.shape.block))
 }
 
 // CopyPrefix makes c, which is empty, hold the first n positions of from: whole
 // pages are shared, the rest is copied.
 func (c *cache) CopyPrefix(from device.Cache, n int) {
 	src := from.(*cache)
-	whole := n / pagePositions
+	whole := n / c.shape.block
 	c.drop(0)
 	for _, p := range src.pages[:whole] {
 		p.refs++
 		c.pages = append(c.pages, p)
 	}
-	if rest := n % pagePositions; rest > 0 {
+	if rest := n % c.shape.block; rest > 0 {
 		c.pages = append(c.pages, c.copyOf(src.pages[whole], rest))
 	}
 	c.n = n
@@ -115,12 +143,12 @@ func (c *cache) release(p *page) {
 
 // reserve makes room for n more positions, in pages that are c's alone.
 func (c *cache) reserve(n int) {
-	if first := c.n / pagePositions; first < len(c.pages) && c.pages[first].refs > 1 {
+	if first := c.n / c.shape.block; first < len(c.pages) && c.pages[first].refs > 1 {
 		shared := c.pages[first]
-		c.pages[first] = c.copyOf(shared, c.n%pagePositions)
+		c.pages[first] = c.copyOf(shared, c.n%c.shape.block)
 		c.release(shared)
 	}
-	for len(c.pages) < panels(c.n+n, pagePositions) {
+	for len(c.pages) < panels(c.n+n, c.shape.block) {
 		c.pages = append(c.pages, c.newPage())
 	}
 }
@@ -137,7 +165,11 @@ func (c *cache) newPage() *page {
 			return p
 		}
 	}
-	return &page{slab: allocateIn(&smallSlabs, size), refs: 1}
+	from := &slabs
+	if c.shape.block == blockKeys {
+		from = &smallSlabs // most of such a page is never used
+	}
+	return &page{slab: allocateIn(from, size), refs: 1}
 }
 
 // copyOf returns a page that holds the first n positions of p.

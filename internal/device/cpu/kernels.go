@@ -27,6 +27,7 @@ type kernels struct {
 	narrow func(dst []uint16, src []float32, nr int)
 	widen  func(dst []float32, src []uint16, nr int)
 
+	fetch   func(x []float32) // starts to bring x near
 	maxOf   func(x []float32) float32
 	dot     func(x, y []float32) float32
 	dot3    func(x, y, z []float32) float32
@@ -70,6 +71,11 @@ type tile struct {
 	add     bool
 	b16     []uint16 // in place of b for gemm16
 	pairs   bool     // a and b are pairs of bfloat16, see gemmPairs
+
+	// A step of k fetches the cache lines of b ahead bytes on, moved by aheadStep
+	// bytes a step: what is needed next, which the processor does not guess.
+	ahead, aheadStep int
+	next             int // bytes from b to the panel after it; 0: none follows
 }
 
 // adamwConst are the numbers of a step, rounded once.
@@ -83,7 +89,7 @@ var generic = kernels{
 	path: "generic", mr: 4, nr: 16,
 	gemm: gemmGeneric, gemm16: gemm16Generic,
 	transpose: transposeGeneric, copyRows: copyRowsGeneric, narrow: narrowGeneric, widen: widenGeneric,
-	maxOf: maxGeneric, dot: dotGeneric, dot3: dot3Generic,
+	fetch: func([]float32) {}, maxOf: maxGeneric, dot: dotGeneric, dot3: dot3Generic,
 	axpy: axpyGeneric, scale: scaleGeneric, mulAdd: mulAddGeneric,
 	normRow: normRowGeneric, normDx: normDxGeneric,
 	expSum: expSumGeneric, sumExp: sumExpGeneric, expMul: expMulGeneric, mulDiff: mulDiffGeneric,

@@ -9,7 +9,7 @@ var neon = kernels{
 	path: "neon", peak: peakNEON, mr: 6, nr: 16,
 	gemm: gemmNEON, gemm16: gemm16NEON,
 	transpose: transposeNEON, copyRows: copyRowsGeneric, narrow: narrowNEON, widen: widenNEON,
-	maxOf: maxOfNEON, dot: dotNEON, dot3: dot3NEON,
+	fetch: func([]float32) {}, maxOf: maxOfNEON, dot: dotNEON, dot3: dot3NEON,
 	axpy: axpyNEON, scale: scaleNEON, mulAdd: mulAddNEON,
 	normRow: normRowNEON, normDx: normDxNEON,
 	expSum: expSumNEON, sumExp: sumExpNEON, expMul: expMulNEON, mulDiff: mulDiffNEON,

@@ -86,6 +86,9 @@ func narrowPairsAVX512(dst []uint16, src []float32)
 func widenPairsAVX512(dst []float32, src []uint16)
 
 //go:noescape
+func fetchAVX512(x []float32)
+
+//go:noescape
 func peakAVX512(n int)
 
 //go:noescape
@@ -159,6 +162,9 @@ func narrowRowsAVX2(dst []uint16, src []float32)
 
 //go:noescape
 func widenRowsAVX2(dst []float32, src []uint16)
+
+//go:noescape
+func fetchAVX2(x []float32)
 
 //go:noescape
 func peakAVX2(n int)

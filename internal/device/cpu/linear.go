@@ -84,6 +84,8 @@ type productJob struct {
 	add  bool
 	grid grid
 	move bool // rows of a must be moved apart
+
+	workers int
 }
 
 // aliasing is the distance in values at which rows fall on each other in the caches.
@@ -101,6 +103,7 @@ func (b *Backend) multiply(j *productJob) {
 		j.move, least = true, 8
 	}
 	j.grid = b.gridOf(j.a.rows, panels(j.c.cols, b.k.nr), j.a.cols, blockRows, least)
+	j.workers = len(b.pool.workers)
 	b.pool.do(j, j.grid.units())
 }
 
@@ -117,9 +120,28 @@ func (j *productJob) run(w *worker, unit int) {
 		}
 		for p := p0; p < p1; p++ {
 			w.tile.setB(j.b, (p*inner+k0)*nr)
+			w.tile.next = j.after(unit, p, k0) * j.b.stepBytes(nr)
 			j.k.sweep(w, a, 0, j.c.data[r0*j.c.stride+p*nr:], r1-r0, min(nr, j.c.cols-p*nr))
 		}
 	}
+}
+
+// after is how many steps of k from those of panel p that begin with k0 the next
+// ones of the worker lie, as far as it can be known: the workers take turns.
+func (j *productJob) after(unit, p, k0 int) int {
+	inner := j.a.cols
+	_, _, p0, p1 := j.grid.unit(unit)
+	switch step := stepK(inner); {
+	case p+1 < p1:
+		return inner
+	case k0+step < inner:
+		return (p0-p)*inner + step
+	}
+	if j.grid.rowBlocks > 1 || unit+j.workers >= j.grid.units() {
+		return 0
+	}
+	_, _, p0, _ = j.grid.unit(unit + j.workers)
+	return (p0-p)*inner - k0
 }
 
 // apart copies rows of a to scratch memory, an odd number of cache lines apart.
@@ -149,6 +171,29 @@ func (t *tile) setB(b packed, at int) {
 	}
 }
 
+// near is how many bytes of a panel are fetched ahead where a tile reads it once.
+// Measured with weights from memory: 8 rows of bfloat16 go from 48 to 88 % of the
+// peak, of float32 from 38 to 48 %; 4 and 32 KB do the same within the noise.
+const near = 8192
+
+// fetch says what pass i of passes over a panel fetches: a share of the next
+// panel, so that memory is as busy in every pass; in a single one what comes soon.
+func (t *tile) fetch(i, passes int) {
+	size := 4 * t.bK
+	if t.b16 != nil {
+		size = 2 * t.bK
+	}
+	switch {
+	case t.next == 0:
+		t.ahead, t.aheadStep = 0, size
+	case passes == 1:
+		t.ahead, t.aheadStep = near, size
+	default:
+		t.aheadStep = (size + passes - 1) / passes
+		t.ahead = t.next + i*t.k*t.aheadStep
+	}
+}
+
 // sweep runs the worker's tile over rows rows of a and c, of which cols columns
 // exist. Rows are cut into tiles of nearly equal height. With aTile set, a
 // holds tiles of that size, one after the other.
@@ -158,6 +203,7 @@ func (k *kernels) sweep(w *worker, a []float32, aTile int, c []float32, rows, co
 	for i := range parts {
 		from, to := i*rows/parts, (i+1)*rows/parts
 		t.rows = to - from
+		t.fetch(i, parts)
 		if aTile > 0 {
 			t.a = a[i*aTile:]
 		} else {

@@ -35,8 +35,6 @@ type roundJob struct {
 
 func (j *roundJob) run(_ *worker, unit int) {
 	for t := unit * j.size; t < min((unit+1)*j.size, j.a.rows); t++ {
-		row := halves(j.dst[t*j.stride:][:(j.a.cols+1)/2])
-		row[len(row)-1] = 0
-		j.k.pairs(row[:j.a.cols], j.a.row(t))
+		j.k.roundRow(j.dst[t*j.stride:][:(j.a.cols+1)/2], j.a.row(t))
 	}
 }

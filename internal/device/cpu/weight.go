@@ -61,6 +61,14 @@ func (w *weight) newPacked(n int) packed {
 	return packed{f32: memory}
 }
 
+// stepBytes is the size of a step of k of a panel of nr columns.
+func (p packed) stepBytes(nr int) int {
+	if p.bf16 != nil && !p.pairs {
+		return 2 * nr
+	}
+	return 4 * nr
+}
+
 // panels is how many parts of size make n.
 func panels(n, size int) int { return (n + size - 1) / size }
 

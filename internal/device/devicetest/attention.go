@@ -13,12 +13,31 @@ type attentionCase struct {
 }
 
 var attentionCases = []attentionCase{
-	{device.AttentionShape{Heads: 1, KVHeads: 1, HeadDim: 2}, []int{1}},
-	{device.AttentionShape{Heads: 3, KVHeads: 1, HeadDim: 16}, []int{5, 1, 40}},
-	{device.AttentionShape{Heads: 4, KVHeads: 4, HeadDim: 20}, []int{33, 7}},
-	{device.AttentionShape{Heads: 9, KVHeads: 3, HeadDim: 64}, []int{70, 13}},
-	{device.AttentionShape{Heads: 4, KVHeads: 2, HeadDim: 48}, []int{0, 9}},
-	{device.AttentionShape{Heads: 2, KVHeads: 1, HeadDim: 8}, []int{600}},
+	{shape(1, 1, 2), []int{1}},
+	{shape(3, 1, 16), []int{5, 1, 40}},
+	{shape(4, 4, 20), []int{33, 7}},
+	{shape(9, 3, 64), []int{70, 13}},
+	{shape(4, 2, 48), []int{0, 9}},
+	{shape(2, 1, 8), []int{600}},
+	{shape(2, 1, 7), []int{38}},
+}
+
+func shape(heads, kvHeads, dim int) device.AttentionShape {
+	return device.AttentionShape{Heads: heads, KVHeads: kvHeads, HeadDim: dim}
+}
+
+// bothTypes are the cases, each in float32 and with pairs of bfloat16.
+func bothTypes(cases []attentionCase) (all []attentionCase) {
+	for _, c := range cases {
+		pairs := c
+		pairs.shape.DType = device.BF16Dot
+		all = append(all, c, pairs)
+	}
+	return all
+}
+
+func (c attentionCase) ref() ref.Attention {
+	return ref.Attention{Heads: c.shape.Heads, KVHeads: c.shape.KVHeads, HeadDim: c.shape.HeadDim}
 }
 
 func (c attentionCase) rows() (n int) {
@@ -38,20 +57,27 @@ func (c attentionCase) seqs() (q []device.Seq, r []ref.Span) {
 }
 
 func testAttention(s *suite) {
-	for _, c := range attentionCases {
-		s.attention("default", c, 1)
+	for _, c := range bothTypes(attentionCases) {
+		kind := "default"
+		if c.shape.DType == device.BF16Dot {
+			kind = "pairs"
+		}
+		s.attention(kind, c, 1)
 	}
 }
 
 // testAttentionPeaks has scores far apart, so that most probabilities vanish.
 func testAttentionPeaks(s *suite) {
-	s.attention("peaks", attentionCase{device.AttentionShape{Heads: 2, KVHeads: 1, HeadDim: 32}, []int{50}}, 5)
+	s.attention("peaks", attentionCase{shape(2, 1, 32), []int{50}}, 5)
 }
 
 func (s *suite) attention(kind string, c attentionCase, spread float64) {
-	a, rows := ref.Attention(c.shape), c.rows()
+	a, rows := c.ref(), c.rows()
 	outWidth := a.Heads * a.HeadDim
 	qkv, dout := s.values(rows*a.Width(), spread), s.values(rows*outWidth, 1)
+	if c.shape.DType == device.BF16Dot { // so that probabilities alone are rounded
+		toBF16(qkv)
+	}
 	seqs, spans := c.seqs()
 	out, lse, dqkv := make([]float64, rows*outWidth), make([]float64, rows*a.Heads), make([]float64, len(qkv))
 	ref.Forward(out, lse, wide(qkv), a, spans)
@@ -72,8 +98,8 @@ func (s *suite) attention(kind string, c attentionCase, spread float64) {
 // testCache plays sequences in pieces of changing length, two layers at a time,
 // and truncates in between: rows must equal those of one call without a cache, bit by bit (D2).
 func testCache(s *suite) {
-	for _, c := range attentionCases[:4] {
-		a, outWidth := ref.Attention(c.shape), c.shape.Heads*c.shape.HeadDim
+	for _, c := range bothTypes(attentionCases[:4]) {
+		a, outWidth := c.ref(), c.shape.Heads*c.shape.HeadDim
 		for _, n := range c.lens {
 			layers := [][]float32{s.values(n*a.Width(), 1), s.values(n*a.Width(), 1)}
 			cache := s.b.NewCache(2, n/3, c.shape)

@@ -59,7 +59,7 @@ func (s *suite) rowsAlone(name string, cols int, f func(from, to int) []float32)
 
 // testSequencesAlone computes a ragged batch at once and each sequence alone.
 func testSequencesAlone(s *suite) {
-	for _, c := range attentionCases {
+	for _, c := range bothTypes(attentionCases) {
 		seqs, _ := c.seqs()
 		width, outWidth := c.shape.Width(), c.shape.Heads*c.shape.HeadDim
 		qkv := s.values(c.rows()*width, 1)

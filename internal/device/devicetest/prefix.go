@@ -27,7 +27,12 @@ const sharedTokens = 20
 // testPrefixes grows, shares, truncates and frees sequences in a random order:
 // whatever shares memory with whatever, what comes out must be the same bits.
 func testPrefixes(s *suite) {
-	shape := device.AttentionShape{Heads: 2, KVHeads: 1, HeadDim: 8}
+	for _, c := range bothTypes([]attentionCase{{shape: shape(2, 1, 8)}}) {
+		s.prefixes(c.shape)
+	}
+}
+
+func (s *suite) prefixes(shape device.AttentionShape) {
 	probe := s.b.NewCache(1, 1, shape)
 	defer probe.Free()
 	if _, ok := probe.(device.PrefixCache); !ok {

@@ -38,7 +38,7 @@ func New(cfg model.Config, d Design, b device.Backend, src model.Source, o model
 	m := &Model{cfg: cfg, weights: w, arena: nn.NewArena(b), freq: cfg.RopeFreq()}
 	m.embed = w.Embedding(embedName, cfg.VocabSize, cfg.HiddenSize)
 	for i := range cfg.NumHiddenLayers {
-		m.blocks = append(m.blocks, newBlock(w, cfg, d, i))
+		m.blocks = append(m.blocks, newBlock(w, cfg, d, o.DType, i))
 	}
 	m.head = &nn.Head{Backend: b, Norm: w.Norm(normName, cfg.HiddenSize, cfg.RMSNormEps)}
 	if cfg.TieWordEmbeddings {
@@ -53,8 +53,8 @@ func New(cfg model.Config, d Design, b device.Backend, src model.Source, o model
 	return m, nil
 }
 
-// newBlock loads block i.
-func newBlock(w *model.Weights, cfg model.Config, d Design, i int) *block {
+// newBlock loads block i, with weights of dtype.
+func newBlock(w *model.Weights, cfg model.Config, d Design, dtype device.DType, i int) *block {
 	n, s := names(i), sizesOf(cfg)
 	w.Ignore(n("self_attn.rotary_emb.inv_freq"))
 	part := func(name string, out int, bias bool) model.Part {
@@ -62,7 +62,7 @@ func newBlock(w *model.Weights, cfg model.Config, d Design, i int) *block {
 	}
 	b := &block{
 		layer:   i,
-		shape:   device.AttentionShape{Heads: cfg.NumAttentionHeads, KVHeads: cfg.NumKeyValueHeads, HeadDim: cfg.HeadDim},
+		shape:   device.AttentionShape{Heads: cfg.NumAttentionHeads, KVHeads: cfg.NumKeyValueHeads, HeadDim: cfg.HeadDim, DType: dtype},
 		attNorm: w.Norm(n("input_layernorm"), s.width, cfg.RMSNormEps),
 		qkv: w.Linear(s.width, part("self_attn.q_proj", s.q, d.QKVBias),
 			part("self_attn.k_proj", s.kv, d.QKVBias), part("self_attn.v_proj", s.kv, d.QKVBias)),

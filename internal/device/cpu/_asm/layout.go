@@ -159,6 +159,23 @@ func (g *gen) narrow() {
 	})
 }
 
+// fetch brings the cache lines of x near; none is waited for.
+func (g *gen) fetch() {
+	g.text("fetch", []arg{argX}, "")
+	g.op("MOVQ %s, R8", g.base("x"))
+	g.op("MOVQ %s, CX", g.size("x"))
+	g.op("LEAQ (R8)(CX*4), CX")
+	loop, done := g.newLabel("loop"), g.newLabel("done")
+	g.mark(loop)
+	g.op("CMPQ R8, CX")
+	g.op("JGE %s", done)
+	g.op("PREFETCHT0 (R8)")
+	g.op("ADDQ $64, R8")
+	g.op("JMP %s", loop)
+	g.mark(done)
+	g.op("RET")
+}
+
 // pairs writes the formats of gemmPairs. A panel's row is two registers; rows
 // 2i and 2i+1 become two registers of pairs, row 2i in the lower halves.
 func (g *gen) pairs() {

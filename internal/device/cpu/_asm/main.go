@@ -26,6 +26,7 @@ func main() {
 		g.vectors()
 		g.reductions()
 		g.layout()
+		g.fetch()
 		g.peak()
 		write("kernels_"+set.name+"_amd64.s", g.Bytes())
 	}
