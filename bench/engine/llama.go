@@ -72,6 +72,7 @@ func (b *bench) llamaPair(bin, file, precision string, goals []goal) error {
 
 const (
 	promptLength = 256 // of the prompt that is read
+	repeats      = 4   // of reading it, after once to warm up
 	before       = 64  // tokens that sequences have when decoding starts
 	steps        = 32  // tokens decoded
 )
@@ -80,12 +81,18 @@ var sequences = []int{1, 8, 32}
 
 // ourPlay returns tokens a second: of a prompt, then of decoding each number of sequences.
 func ourPlay(m model.Model) []float64 {
-	rates := []float64{rate(promptLength, func() {
+	prefill := func() {
 		c := m.NewCache(promptLength)
 		defer c.Free()
 		batch := &model.Batch{}
 		add(batch, promptLength, c)
 		m.Logits(batch)
+	}
+	prefill() // llama-bench warms up too
+	rates := []float64{rate(repeats*promptLength, func() {
+		for range repeats {
+			prefill()
+		}
 	})}
 	for _, n := range sequences {
 		caches := prompts(m, n)
@@ -121,7 +128,7 @@ func decodeSteps(m model.Model, caches []device.Cache) {
 // llamaPlay measures the same with llama.cpp.
 func llamaPlay(bin, file string, threads int) ([]float64, error) {
 	t := strconv.Itoa(threads)
-	out, err := output(filepath.Join(bin, "llama-bench"), "-m", file, "-t", t, "-p", strconv.Itoa(promptLength), "-n", "0", "-r", "2", "-o", "json")
+	out, err := output(filepath.Join(bin, "llama-bench"), "-m", file, "-t", t, "-p", strconv.Itoa(promptLength), "-n", "0", "-r", strconv.Itoa(repeats), "-o", "json")
 	if err != nil {
 		return nil, err
 	}
