@@ -157,7 +157,7 @@ func makeClasses() *[1 << 16]class {
 	for _, t := range []struct {
 		table *unicode.RangeTable
 		class class
-	}{{unicode.White_Space, space}, {unicode.Letter, letter}, {unicode.Number, number}} {
+	}{{unicode.White_Space, space}, {unicode.Letter, letter}, {newLetters, letter}, {unicode.Number, number}} {
 		for _, r := range t.table.R16 {
 			for at := int(r.Lo); at <= int(r.Hi); at += int(r.Stride) {
 				c[at] = t.class
@@ -171,9 +171,9 @@ func classOf(r rune) class {
 	switch {
 	case int(r) < len(classes):
 		return classes[r]
-	case unicode.IsLetter(r):
+	case unicode.In(r, unicode.Letter, newLetters):
 		return letter
-	case unicode.IsNumber(r):
+	case unicode.In(r, unicode.Number, newNumbers):
 		return number
 	}
 	return other

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // A Vocab is everything that defines a tokenizer.
@@ -165,7 +163,7 @@ func (t *Tokenizer) Encode(text string) []int32 { return t.Append(nil, text) }
 // Append appends the ids of text, in which nothing is special, to ids.
 func (t *Tokenizer) Append(ids []int32, text string) []int32 {
 	if t.vocab.NFC {
-		text = norm.NFC.String(text)
+		text = nfc(text)
 	}
 	t.vocab.Split.each(text, func(word string) { ids = t.appendWord(ids, word) })
 	return ids

@@ -228,3 +228,19 @@ func TestQuotedNamesAreText(t *testing.T) {
 		}
 	}
 }
+
+// TestNormalisesByUnicode9 has what the library that the ids are from makes of
+// marks that are older and newer than its tables.
+func TestNormalisesByUnicode9(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"e\u0301", "\u00e9"},
+		{"e\u0742\u0327", "\u0229\u0742"}, // places change
+		{"\u0742\u0eba", "\u0742\u0eba"},  // they would since Unicode 12
+		{"e\u1ac6\u0301", "e\u1ac6\u0301"},
+		{"\U00011935\U00011930", "\U00011935\U00011930"}, // composes since 13
+	} {
+		if got := nfc(tt.text); got != tt.want {
+			t.Errorf("nfc(%+q) = %+q, want %+q", tt.text, got, tt.want)
+		}
+	}
+}
