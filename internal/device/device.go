@@ -88,10 +88,23 @@ type PrefixCache interface {
 
 // A Seq is one sequence of a ragged batch: its rows are Start to Start+Len.
 // With a Cache its keys are those held there followed by its own rows (which
-// the attention operator appends); without, its own rows alone.
+// the attention operator appends); without, the rows of Prefix, which are other
+// sequences' own, followed by its own. So what several begin with is computed once.
 type Seq struct {
 	Start, Len int
 	Cache      Cache
+	Prefix     []Span
+}
+
+// A Span is rows Start to Start+Len of a batch.
+type Span struct{ Start, Len int }
+
+// Past is how many rows of others the sequence begins with.
+func (s Seq) Past() (n int) {
+	for _, p := range s.Prefix {
+		n += p.Len
+	}
+	return n
 }
 
 // AttentionShape describes the fused rows [H·D | K·D | K·D] of q, k and v. With
@@ -161,7 +174,8 @@ type Backend interface {
 	// lse[T, H] (log-sum-exp of the scaled scores) may be nil. For a Seq with a
 	// Cache the new keys and values are written at Cache.Len() of that layer.
 	Attention(out Mat, lse Buffer, qkv Mat, s AttentionShape, seqs []Seq, layer int)
-	// AttentionGrad overwrites dqkv from dout; sequences have no cache.
+	// AttentionGrad overwrites dqkv from dout; sequences have no cache. Rows that
+	// others go on from get the sum of all gradients, in the order of seqs.
 	AttentionGrad(dqkv, dout, out Mat, lse Buffer, qkv Mat, s AttentionShape, seqs []Seq)
 
 	// SwiGLU: y[T, F] = silu(gate)·up of gateUp[T, gate F | up F].

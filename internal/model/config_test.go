@@ -123,6 +123,36 @@ func TestPack(t *testing.T) {
 	}
 }
 
+// TestPackShared: a sample goes on from the rows of the one it begins like for
+// longest, also from within what that one shares; one that adds nothing has no
+// sequence.
+func TestPackShared(t *testing.T) {
+	all := func(ids ...int32) model.Sample {
+		s := model.Sample{IDs: ids, Trained: make([]bool, len(ids))}
+		s.Trained[len(ids)-1] = true
+		return s
+	}
+	got, err := model.PackShared([]model.Sample{all(1, 2, 3, 9), all(1, 2, 4, 5, 9), all(1, 2, 4, 6, 9), all(1, 2, 8), all(7, 9), all(1, 2, 3, 5, 9)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := device.Span{Start: 0, Len: 2}
+	want := &model.Batch{
+		IDs: []int32{1, 2, 3, 4, 5, 6, 7, 5}, Positions: []int32{0, 1, 2, 2, 3, 3, 0, 3},
+		Seqs: []device.Seq{
+			{Start: 0, Len: 3},
+			{Start: 3, Len: 2, Prefix: []device.Span{begin}},
+			{Start: 5, Len: 1, Prefix: []device.Span{begin, {Start: 3, Len: 1}}},
+			{Start: 6, Len: 1},
+			{Start: 7, Len: 1, Prefix: []device.Span{{Start: 0, Len: 3}}},
+		},
+		Rows: []int32{2, 4, 5, 1, 6, 7}, Targets: []int32{9, 9, 9, 8, 9, 9},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("batch (-want +got):\n%s", diff)
+	}
+}
+
 func TestPackRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -132,17 +132,19 @@ func TestPack(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		lengths []int
+		shared  []int
 		want    [][]int
 	}{
-		{"none", nil, nil},
-		{"fits exactly", []int{4, 6, 1}, [][]int{{0, 1}, {2}}},
-		{"too long for any", []int{3, 11, 3, 3}, [][]int{{0}, {1}, {2, 3}}},
+		{"none", nil, nil, nil},
+		{"fits exactly", []int{4, 6, 1}, []int{0, 0, 0}, [][]int{{0, 1}, {2}}},
+		{"too long for any", []int{3, 11, 3, 3}, []int{0, 0, 0, 0}, [][]int{{0}, {1}, {2, 3}}},
+		{"shared tokens count once a batch", []int{6, 8, 7, 9, 11}, []int{0, 5, 6, 3, 9}, [][]int{{0, 1, 2}, {3}, {4}}},
 	} {
-		if diff := cmp.Diff(tt.want, Pack(tt.lengths, 10)); diff != "" {
+		if diff := cmp.Diff(tt.want, Pack(tt.lengths, tt.shared, 10)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
-	if !strings.Contains(fmt.Sprint(Pack([]int{1, 1}, 0)), "[0] [1]") {
+	if !strings.Contains(fmt.Sprint(Pack([]int{1, 1}, []int{0, 0}, 0)), "[0] [1]") {
 		t.Error("a limit of 0 must still place every row")
 	}
 }

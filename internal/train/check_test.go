@@ -246,7 +246,7 @@ func TestDryRun(t *testing.T) {
 		"rows     10 read, 7 trained on; 0 failed, 1 cut, 2 filtered or without signal",
 		"groups   3: 2 with a signal, 1 with equal rewards (33 %), 0 of one attempt",
 		"sample   the gradient is that of",
-		"updates  1 in 1 passes",
+		"updates  1 in 1 passes, 66 tokens (row by row 207: ",
 		"time     not known: the clock stands still",
 		"memory   about ",
 	} {

@@ -16,39 +16,48 @@ import (
 
 // tellForecast writes how long the updates will take and how much memory.
 func (s *stage) tellForecast(b *strings.Builder, updates [][]sample) {
-	tokens, passes, longest, targets := 0, 0, 0, 0
+	var w work
 	for _, u := range updates {
 		for _, micro := range pack(u, s.cfg.TokensPerBatch) {
-			n, k := 0, 0
-			for _, x := range micro {
-				n, k = n+used(x), k+x.Targets()
-			}
-			tokens, passes = tokens+n, passes+1
-			longest, targets = max(longest, n), max(targets, k)
+			w.add(micro)
 		}
 	}
-	fmt.Fprintf(b, "updates  %d in %d passes, %d tokens\n", len(updates), passes, tokens)
+	fmt.Fprintf(b, "updates  %d in %d passes, %d tokens", len(updates), w.passes, w.tokens)
+	if w.tokens < w.apart {
+		fmt.Fprintf(b, " (row by row %d: what rows of a pass begin with is computed once)", w.apart)
+	}
+	b.WriteByte('\n')
 	if len(updates) == 0 {
 		return
 	}
 	rate, how := s.rate()
 	if rate > 0 {
-		took := time.Duration(float64(tokens) / rate * float64(time.Second)).Round(time.Second)
+		took := time.Duration(float64(w.tokens) / rate * float64(time.Second)).Round(time.Second)
 		fmt.Fprintf(b, "time     about %v at %.0f tokens/s, %s\n", took, rate, how)
 	} else {
 		fmt.Fprintf(b, "time     not known: %s\n", how)
 	}
-	fmt.Fprintf(b, "memory   about %.2g GB\n", overhead*float64(s.memory(longest, targets))/1e9)
+	fmt.Fprintf(b, "memory   about %.2g GB\n", overhead*float64(s.memory(w.longest, w.targets))/1e9)
 }
 
-// used is how many tokens of x are computed: up to the last trained one.
-func used(x sample) int {
-	for i, t := range slices.Backward(x.Trained) {
-		if t {
-			return i + 1
-		}
+// work is what there is to compute.
+type work struct {
+	passes, tokens   int
+	apart            int // tokens, if every row were computed by itself
+	longest, targets int // most tokens, and targets, of a pass
+}
+
+func (w *work) add(micro []sample) {
+	b, err := packed(micro)
+	if err != nil {
+		return // the pass itself will tell
 	}
-	return 0
+	w.passes++
+	w.tokens += len(b.IDs)
+	w.longest, w.targets = max(w.longest, len(b.IDs)), max(w.targets, len(b.Targets))
+	for _, x := range micro {
+		w.apart += len(x.Input())
+	}
 }
 
 // parameters of the model, and of them those of adapters.

@@ -206,7 +206,7 @@ func packed(samples []sample) (*model.Batch, error) {
 	for i, s := range samples {
 		rows[i] = s.Sample
 	}
-	b, err := model.Pack(rows)
+	b, err := model.PackShared(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -276,19 +276,26 @@ func wide(x []float32) []float64 {
 }
 
 // pack splits an update into micro-batches; each holds rows of one temperature.
+// Rows that begin alike, as those of a group do, are neighbours: what they begin
+// with is computed once a batch.
 func pack(samples []sample, maxTokens int) (micro [][]sample) {
 	samples = slices.Clone(samples)
-	slices.SortStableFunc(samples, func(a, b sample) int { return cmp.Compare(a.invTemp, b.invTemp) })
+	slices.SortStableFunc(samples, func(a, b sample) int {
+		return cmp.Or(cmp.Compare(a.invTemp, b.invTemp), slices.Compare(a.Input(), b.Input()))
+	})
 	for len(samples) > 0 {
 		n := 1
 		for n < len(samples) && samples[n].invTemp == samples[0].invTemp {
 			n++
 		}
-		lengths := make([]int, n)
+		lengths, shared := make([]int, n), make([]int, n)
 		for i, s := range samples[:n] {
-			lengths[i] = len(s.IDs)
+			lengths[i] = len(s.Input())
+			if i > 0 {
+				shared[i] = s.Shared(samples[i-1].Sample)
+			}
 		}
-		for _, rows := range rl.Pack(lengths, maxTokens) {
+		for _, rows := range rl.Pack(lengths, shared, maxTokens) {
 			micro = append(micro, samples[rows[0]:rows[len(rows)-1]+1])
 		}
 		samples = samples[n:]

@@ -25,6 +25,7 @@ type attentionScratch struct {
 	tiles []attendTile
 	cut   bool // a head has several tiles
 	slab  []float32
+	grads []float32 // of prefixes
 }
 
 // headKeys is one kv head of one sequence of a call. Its memory is of the call,
@@ -35,7 +36,7 @@ type headKeys struct {
 	layer int
 	seq   int
 	head  int
-	past  int // keys that were there before
+	past  int // keys before the sequence's own
 }
 
 // from is the memory of the keys and values from position pos on, as far as it
@@ -88,10 +89,10 @@ func (b *Backend) prepare(c *attentionCall, layer int) {
 	a.reserve(c)
 	used := 0
 	for i, q := range c.seqs {
-		n := panels(q.Len, c.kv.nr) * c.kv.nr
-		keys, values := c.kv.sizes(n)
+		past := q.Past()
+		keys, values := c.kv.sizes(panels(past+q.Len, c.kv.nr) * c.kv.nr)
 		for h := range c.s.KVHeads {
-			head := headKeys{seq: i, head: h}
+			head := headKeys{seq: i, head: h, past: past}
 			if q.Cache == nil {
 				own := a.slab[used:][:keys+values]
 				used += keys + values
@@ -112,7 +113,7 @@ func (a *attentionScratch) reserve(c *attentionCall) {
 	size := 0
 	for _, q := range c.seqs {
 		if q.Cache == nil {
-			keys, values := c.kv.sizes(panels(q.Len, c.kv.nr) * c.kv.nr)
+			keys, values := c.kv.sizes(panels(q.Past()+q.Len, c.kv.nr) * c.kv.nr)
 			size += c.s.KVHeads * (keys + values)
 		}
 	}
@@ -140,19 +141,31 @@ func (j *keysJob) run(w *worker, unit int) {
 	}
 }
 
-// storeNew writes the new keys and values of a head.
+// storeNew writes the new keys and values of a head. Those of a prefix are copied
+// for every sequence that has it, so that a row's keys lie in order: that costs
+// little beside the products, and keeps their bits.
 func (c *attentionCall) storeNew(w *worker, h *headKeys) {
-	seq, dim, nr := c.seqs[h.seq], c.s.HeadDim, c.kv.nr
+	seq := c.seqs[h.seq]
+	pos := h.past - seq.Past()
+	for _, p := range seq.Prefix {
+		c.storeRows(w, h, pos, p)
+		pos += p.Len
+	}
+	c.storeRows(w, h, pos, device.Span{Start: seq.Start, Len: seq.Len})
+}
+
+// storeRows writes keys and values of rows to positions from pos on.
+func (c *attentionCall) storeRows(w *worker, h *headKeys, pos int, from device.Span) {
+	dim, nr := c.s.HeadDim, c.kv.nr
 	atK := (c.s.Heads + h.head) * dim
 	atV := atK + c.s.KVHeads*dim
-	for t := 0; t < seq.Len; {
-		pos := h.past + t
-		n := min(nr-pos%nr, seq.Len-t) // keys that go to this panel
-		rows := mat{c.qkv.data[(seq.Start+t)*c.qkv.stride:], n, dim, c.qkv.stride}
+	for t := 0; t < from.Len; {
+		n := min(nr-pos%nr, from.Len-t) // keys that go to this panel
+		rows := mat{c.qkv.data[(from.Start+t)*c.qkv.stride:], n, dim, c.qkv.stride}
 		own, at := h.from(pos)
 		c.storeKeys(w, own.keys[at/nr*nr*c.kv.depth()+at%nr:], mat{rows.data[atK:], n, dim, rows.stride})
 		c.storeValues(w, own.values, at, mat{rows.data[atV:], n, dim, rows.stride})
-		t += n
+		t, pos = t+n, pos+n
 	}
 }
 

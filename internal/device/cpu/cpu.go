@@ -59,6 +59,7 @@ type jobs struct {
 	keys       keysJob
 	attend     attendJob
 	attendGrad attendGradJob
+	prefixGrad prefixGradJob
 	swiglu     swigluJob
 	swigluGrad swigluGradJob
 	add        addJob
@@ -117,9 +118,9 @@ func (b *Backend) Close() error {
 	for _, p := range b.kv {
 		release(p.slab)
 	}
-	for _, slab := range [][]float32{b.packedX, b.rounded, b.attention.slab} {
+	for _, slab := range [][]float32{b.packedX, b.rounded, b.attention.slab, b.attention.grads} {
 		release(slab[:cap(slab)])
 	}
-	b.kv, b.packedX, b.rounded, b.attention.slab = nil, nil, nil, nil
+	b.kv, b.packedX, b.rounded, b.attention.slab, b.attention.grads = nil, nil, nil, nil, nil
 	return nil
 }

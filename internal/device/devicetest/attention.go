@@ -8,18 +8,30 @@ import (
 )
 
 type attentionCase struct {
-	shape device.AttentionShape
-	lens  []int
+	shape    device.AttentionShape
+	lens     []int
+	prefixes [][]device.Span // by sequence; nil: none has one
 }
 
 var attentionCases = []attentionCase{
-	{shape(1, 1, 2), []int{1}},
-	{shape(3, 1, 16), []int{5, 1, 40}},
-	{shape(4, 4, 20), []int{33, 7}},
-	{shape(9, 3, 64), []int{70, 13}},
-	{shape(4, 2, 48), []int{0, 9}},
-	{shape(2, 1, 8), []int{600}},
-	{shape(2, 1, 7), []int{38}},
+	{shape(1, 1, 2), []int{1}, nil},
+	{shape(3, 1, 16), []int{5, 1, 40}, nil},
+	{shape(4, 4, 20), []int{33, 7}, nil},
+	{shape(9, 3, 64), []int{70, 13}, nil},
+	{shape(4, 2, 48), []int{0, 9}, nil},
+	{shape(2, 1, 8), []int{600}, nil},
+	{shape(2, 1, 7), []int{38}, nil},
+	// Sequences that go on from others, from parts of them, and from those that go on.
+	{
+		shape(9, 3, 64),
+		[]int{37, 13, 0, 50, 5},
+		[][]device.Span{nil, {{Start: 0, Len: 37}}, nil, {{Start: 0, Len: 21}}, {{Start: 0, Len: 37}, {Start: 37, Len: 1}}},
+	},
+	{
+		shape(4, 2, 20),
+		[]int{530, 9, 40, 1},
+		[][]device.Span{nil, {{Start: 0, Len: 505}}, {{Start: 0, Len: 505}, {Start: 530, Len: 9}}, {{Start: 0, Len: 1}}},
+	},
 }
 
 func shape(heads, kvHeads, dim int) device.AttentionShape {
@@ -49,11 +61,26 @@ func (c attentionCase) rows() (n int) {
 
 func (c attentionCase) seqs() (q []device.Seq, r []ref.Span) {
 	at := 0
-	for _, l := range c.lens {
-		q, r = append(q, device.Seq{Start: at, Len: l}), append(r, ref.Span{Start: at, Len: l})
+	for i, l := range c.lens {
+		one, span := device.Seq{Start: at, Len: l}, ref.Span{Start: at, Len: l}
+		if c.prefixes != nil {
+			one.Prefix = c.prefixes[i]
+			span.Prefix = before(one)
+		}
+		q, r = append(q, one), append(r, span)
 		at += l
 	}
 	return q, r
+}
+
+// before are the rows of q's prefix.
+func before(q device.Seq) (rows []int) {
+	for _, p := range q.Prefix {
+		for t := range p.Len {
+			rows = append(rows, p.Start+t)
+		}
+	}
+	return rows
 }
 
 func testAttention(s *suite) {
@@ -68,7 +95,7 @@ func testAttention(s *suite) {
 
 // testAttentionPeaks has scores far apart, so that most probabilities vanish.
 func testAttentionPeaks(s *suite) {
-	s.attention("peaks", attentionCase{shape(2, 1, 32), []int{50}}, 5)
+	s.attention("peaks", attentionCase{shape(2, 1, 32), []int{50}, nil}, 5)
 }
 
 func (s *suite) attention(kind string, c attentionCase, spread float64) {

@@ -57,7 +57,8 @@ func (s *suite) rowsAlone(name string, cols int, f func(from, to int) []float32)
 	}
 }
 
-// testSequencesAlone computes a ragged batch at once and each sequence alone.
+// testSequencesAlone computes a ragged batch at once and each sequence alone,
+// with rows of its own for what it goes on from.
 func testSequencesAlone(s *suite) {
 	for _, c := range bothTypes(attentionCases) {
 		seqs, _ := c.seqs()
@@ -67,9 +68,16 @@ func testSequencesAlone(s *suite) {
 		s.b.Attention(all, nil, s.mat(qkv, width), c.shape, seqs, 0)
 		batch := s.read(all)
 		for _, q := range seqs {
-			one := s.mat(make([]float32, q.Len*outWidth), outWidth)
-			s.b.Attention(one, nil, s.mat(qkv[q.Start*width:][:q.Len*width], width), c.shape, []device.Seq{{Len: q.Len}}, 0)
-			s.same(fmt.Sprintf("sequence %v of %v", q, c), s.read(one), batch[q.Start*outWidth:][:q.Len*outWidth])
+			var own []float32
+			past := before(q)
+			for _, t := range past {
+				own = append(own, qkv[t*width:][:width]...)
+			}
+			own = append(own, qkv[q.Start*width:][:q.Len*width]...)
+			n := len(past) + q.Len
+			one := s.mat(make([]float32, n*outWidth), outWidth)
+			s.b.Attention(one, nil, s.mat(own, width), c.shape, []device.Seq{{Len: n}}, 0)
+			s.same(fmt.Sprintf("sequence %v of %v", q, c), s.read(one)[len(past)*outWidth:], batch[q.Start*outWidth:][:q.Len*outWidth])
 		}
 	}
 }
@@ -94,12 +102,14 @@ func everything(s *suite) (results [][]float32) {
 	square := s.b.SumSquares(s.buffer(s.values(100_000, 1)))
 	results = append(results, s.read(y), s.read(dx), s.read(dw), s.host(bias), s.host(dnorm), s.read(table), []float32{float32(square)})
 
-	c := attentionCases[3]
-	seqs, _ := c.seqs()
-	width, outWidth := c.shape.Width(), c.shape.Heads*c.shape.HeadDim
-	qkv, lse := s.mat(s.values(c.rows()*width, 1), width), s.b.Alloc(c.rows()*c.shape.Heads)
-	o, dqkv := s.mat(make([]float32, c.rows()*outWidth), outWidth), s.mat(make([]float32, c.rows()*width), width)
-	s.b.Attention(o, lse, qkv, c.shape, seqs, 0)
-	s.b.AttentionGrad(dqkv, s.mat(s.values(c.rows()*outWidth, 1), outWidth), o, lse, qkv, c.shape, seqs)
-	return append(results, s.read(o), s.host(lse), s.read(dqkv))
+	for _, c := range []attentionCase{attentionCases[3], attentionCases[len(attentionCases)-1]} {
+		seqs, _ := c.seqs()
+		width, outWidth := c.shape.Width(), c.shape.Heads*c.shape.HeadDim
+		qkv, lse := s.mat(s.values(c.rows()*width, 1), width), s.b.Alloc(c.rows()*c.shape.Heads)
+		o, dqkv := s.mat(make([]float32, c.rows()*outWidth), outWidth), s.mat(make([]float32, c.rows()*width), width)
+		s.b.Attention(o, lse, qkv, c.shape, seqs, 0)
+		s.b.AttentionGrad(dqkv, s.mat(s.values(c.rows()*outWidth, 1), outWidth), o, lse, qkv, c.shape, seqs)
+		results = append(results, s.read(o), s.host(lse), s.read(dqkv))
+	}
+	return results
 }

@@ -55,6 +55,8 @@ func (f Family) run(t *testing.T) {
 	t.Run("a copied beginning gives the same bits", f.testPrefix)
 	t.Run("scores equal the logits' bits", f.testScores)
 	t.Run("packing does not change gradients", f.testPacking)
+	t.Run("what samples begin with is computed once", f.testShared)
+	t.Run("shared gradients equal finite differences", f.testSharedGrad)
 	t.Run("many targets go through the head in chunks", f.testChunks)
 	t.Run("a merged adapter equals the adapter", f.testMerge)
 	t.Run("one batch is overfitted", f.testOverfit)

@@ -29,7 +29,7 @@ func TestGradients(t *testing.T) {
 	x, w, norm, dy := values(rng, rows*in), values(rng, in*out), values(rng, in), values(rng, rows*out)
 	ids, positions := []int32{2, 0, 2}, []int32{0, 7, 3}
 	freq := []float64{1, 0.1}
-	shape, spans := ref.Attention{Heads: 4, KVHeads: 2, HeadDim: 3}, []ref.Span{{Start: 0, Len: 2}, {Start: 2, Len: 5}}
+	shape, spans := ref.Attention{Heads: 4, KVHeads: 2, HeadDim: 3}, []ref.Span{{Start: 0, Len: 2}, {Start: 2, Len: 3}, {Start: 5, Len: 2, Prefix: []int{0, 2}}}
 	qkv, heads := values(rng, 7*shape.Width()), values(rng, 7*12)
 
 	for _, c := range []struct {
