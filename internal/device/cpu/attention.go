@@ -205,7 +205,6 @@ func (j *attendJob) run(w *worker, unit int) {
 	pad, scale := panels(keys, j.kv.nr)*j.kv.nr, j.scoreScale()
 	if u.alone {
 		j.storeNew(w, h)
-		j.fetchValues(h, keys)
 	}
 	p := w.floats(slotScores, rows*pad)
 	j.scores(w, p, pad, h, u)
@@ -236,15 +235,8 @@ func (j *attendJob) run(w *worker, unit int) {
 // processor sees by itself what comes next.
 const fetched = 4096
 
-// fetchValues starts to bring h's first values near, while its scores are computed.
-func (j *attendJob) fetchValues(h *headKeys, keys int) {
-	own, _ := h.from(0)
-	n := min(j.kv.valuesAt(min(keys, j.kv.block)-1)+j.kv.wide, fetched)
-	j.k.fetch(own.values[:n])
-}
-
-// fetchKeys does it with the first keys of the head that the worker probably
-// takes next.
+// fetchKeys starts to bring the first keys of the head near that the worker
+// probably takes next.
 func (j *attendJob) fetchKeys(h *headKeys) {
 	own, _ := h.from(0)
 	keys := h.past + j.seqs[h.seq].Len
@@ -286,9 +278,14 @@ func (c *attentionCall) scores(w *worker, p []float32, pad int, h *headKeys, u a
 		c.stack(q, c.qkv, h, u, c.scale(), depth)
 	}
 	w.tile = tile{aRow: depth, aK: 1, bK: c.kv.nr, cRow: pad, k: depth, pairs: c.kv.pairs}
+	w.tile.aheadStep = 4 * c.kv.nr
 	for at := 0; at < pad; at += c.kv.nr {
 		own, pos := h.from(at)
 		w.tile.b = own.keys[pos*depth:]
+		w.tile.ahead = 0
+		if at+c.kv.nr < pad {
+			w.tile.ahead = 4 * c.kv.nr * depth
+		}
 		c.k.sweep(w, q, 0, p[at:], u.to-u.from, c.kv.nr)
 	}
 }

@@ -75,7 +75,7 @@ type tile struct {
 	// A step of k fetches the cache lines of b ahead bytes on, moved by aheadStep
 	// bytes a step: what is needed next, which the processor does not guess.
 	ahead, aheadStep int
-	next             int // bytes from b to the panel after it; 0: none follows
+	next             int // bytes from b to the panel after it, near: not known; 0: nothing is fetched
 }
 
 // adamwConst are the numbers of a step, rounded once.

@@ -1,6 +1,10 @@
 package cpu
 
-import "agentmill/internal/device"
+import (
+	"cmp"
+
+	"agentmill/internal/device"
+)
 
 const (
 	// blockK is the most steps of k a kernel runs in one go: a tile's rows of a
@@ -120,14 +124,14 @@ func (j *productJob) run(w *worker, unit int) {
 		}
 		for p := p0; p < p1; p++ {
 			w.tile.setB(j.b, (p*inner+k0)*nr)
-			w.tile.next = j.after(unit, p, k0) * j.b.stepBytes(nr)
+			w.tile.next = cmp.Or(j.after(unit, p, k0)*j.b.stepBytes(nr), near)
 			j.k.sweep(w, a, 0, j.c.data[r0*j.c.stride+p*nr:], r1-r0, min(nr, j.c.cols-p*nr))
 		}
 	}
 }
 
 // after is how many steps of k from those of panel p that begin with k0 the next
-// ones of the worker lie, as far as it can be known: the workers take turns.
+// ones of the worker lie, if that can be known: the workers take turns.
 func (j *productJob) after(unit, p, k0 int) int {
 	inner := j.a.cols
 	_, _, p0, p1 := j.grid.unit(unit)
@@ -183,15 +187,12 @@ func (t *tile) fetch(i, passes int) {
 	if t.b16 != nil {
 		size = 2 * t.bK
 	}
-	switch {
-	case t.next == 0:
-		t.ahead, t.aheadStep = 0, size
-	case passes == 1:
+	if passes == 1 || t.next == near {
 		t.ahead, t.aheadStep = near, size
-	default:
-		t.aheadStep = (size + passes - 1) / passes
-		t.ahead = t.next + i*t.k*t.aheadStep
+		return
 	}
+	t.aheadStep = (size + passes - 1) / passes
+	t.ahead = t.next + i*t.k*t.aheadStep
 }
 
 // sweep runs the worker's tile over rows rows of a and c, of which cols columns
@@ -203,7 +204,9 @@ func (k *kernels) sweep(w *worker, a []float32, aTile int, c []float32, rows, co
 	for i := range parts {
 		from, to := i*rows/parts, (i+1)*rows/parts
 		t.rows = to - from
-		t.fetch(i, parts)
+		if t.next != 0 {
+			t.fetch(i, parts)
+		}
 		if aTile > 0 {
 			t.a = a[i*aTile:]
 		} else {
