@@ -42,11 +42,12 @@ func main() {
 	flag.StringVar(&p.llama, "llama", "", "`FOLDER` of llama-bench and llama-batched-bench")
 	flag.StringVar(&p.gguf, "gguf", "", "`FOLDER` of the same weights for llama.cpp: BF16.gguf, F32.gguf, Q8_0.gguf, Q4_0.gguf")
 	flag.StringVar(&p.python, "python", "python3", "Python with torch, transformers and gguf")
+	precisions := flag.String("precision", "bf16,w16,f32", "of the parts prefill and decode")
 	rollouts := flag.Int("rollouts", 48, "attempts of the part grpo")
 	path := flag.String("path", "", "kernel path; default: the fastest")
 	profile := flag.String("cpuprofile", "", "write a CPU profile to `FILE`")
 	flag.Parse()
-	err := profiled(*profile, func() error { return run(os.Stdout, *dir, *path, *parts, *rounds, p, *rollouts) })
+	err := profiled(*profile, func() error { return run(os.Stdout, *dir, *path, *parts, *precisions, *rounds, p, *rollouts) })
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "engine: error:", err)
 		os.Exit(1)
@@ -72,12 +73,13 @@ func profiled(path string, work func() error) error {
 
 // A bench is one policy on one device.
 type bench struct {
-	policy  *checkpoint.Policy
-	backend *cpu.Backend
-	out     io.Writer
-	rounds  int
-	threads int
-	peers   peers
+	policy     *checkpoint.Policy
+	backend    *cpu.Backend
+	out        io.Writer
+	precisions []string
+	rounds     int
+	threads    int
+	peers      peers
 
 	rollouts int // of a GRPO step
 }
@@ -87,7 +89,7 @@ type peers struct {
 	llama, gguf, python string
 }
 
-func run(out io.Writer, dir, path, parts string, rounds int, peers peers, rollouts int) error {
+func run(out io.Writer, dir, path, parts, precisions string, rounds int, peers peers, rollouts int) error {
 	p, err := checkpoint.Open(dir, checkpoint.Options{})
 	if err != nil {
 		return err
@@ -99,13 +101,19 @@ func run(out io.Writer, dir, path, parts string, rounds int, peers peers, rollou
 	}
 	defer backend.Close()
 	fmt.Fprintf(out, "device %s, path %s\n", backend.Name(), backend.Path())
-	b := &bench{p, backend, out, rounds, runtime.GOMAXPROCS(0), peers, rollouts}
+	b := &bench{p, backend, out, strings.Split(precisions, ","), rounds, runtime.GOMAXPROCS(0), peers, rollouts}
 	for part := range strings.SplitSeq(parts, ",") {
 		switch part {
 		case "prefill":
 			err = b.play("prefill", b.prefill)
 		case "decode":
-			err = b.play("decode", b.decode)
+			err = b.play("decode", b.decode(1, 8, 32))
+		case "decode1":
+			err = b.play("decode", b.decode(1))
+		case "decode8":
+			err = b.play("decode", b.decode(8))
+		case "decode32":
+			err = b.play("decode", b.decode(32))
 		case "rollout":
 			err = b.rollout()
 		case "llama":
@@ -128,7 +136,7 @@ func run(out io.Writer, dir, path, parts string, rounds int, peers peers, rollou
 		case "lora":
 			err = b.train(model.Options{Train: model.TrainLoRA, LoRA: model.LoRA{Rank: 16, Alpha: 32, Targets: model.AllProjections()}})
 		default:
-			err = fmt.Errorf("part %q: want prefill, decode, rollout, full, lora, limits, bound, llama, torch or grpo", part)
+			err = fmt.Errorf("part %q: want prefill, decode, decode1, decode8, decode32, rollout, full, lora, limits, bound, llama, torch or grpo", part)
 		}
 		if err != nil {
 			return err
@@ -137,9 +145,9 @@ func run(out io.Writer, dir, path, parts string, rounds int, peers peers, rollou
 	return nil
 }
 
-// play runs measure with weights in both formats.
+// play runs measure with weights in every format asked for.
 func (b *bench) play(name string, measure func(name string, m model.Model)) error {
-	for _, precision := range []string{"bf16", "w16", "f32"} {
+	for _, precision := range b.precisions {
 		dtype, err := catalog.Precision(precision)
 		if err != nil {
 			return err
@@ -181,31 +189,38 @@ func (b *bench) prefill(name string, m model.Model) {
 	})
 }
 
-// decode samples 16 tokens of sequences that already have 64.
-func (b *bench) decode(name string, m model.Model) {
-	for _, n := range []int{1, 8, 32} {
-		const before, steps = 64, 16
-		caches := make([]device.Cache, n)
-		first := &model.Batch{}
-		for i := range caches {
-			caches[i] = m.NewCache(before + steps)
-			defer caches[i].Free()
-			add(first, before, caches[i])
+// decode measures tokens of so many sequences at once.
+func (b *bench) decode(sequences ...int) func(name string, m model.Model) {
+	return func(name string, m model.Model) {
+		for _, n := range sequences {
+			b.decodeOf(n, fmt.Sprintf("%s, %d sequences", name, n), m)
 		}
-		m.Logits(first)
-		b.show(fmt.Sprintf("%s, %d sequences", name, n), n*steps, func() {
-			for range steps {
-				batch := &model.Batch{}
-				for _, c := range caches {
-					add(batch, 1, c)
-				}
-				m.Logits(batch)
-			}
-			for _, c := range caches {
-				c.Truncate(before)
-			}
-		})
 	}
+}
+
+// decodeOf samples 16 tokens of n sequences that already have 64.
+func (b *bench) decodeOf(n int, name string, m model.Model) {
+	const before, steps = 64, 16
+	caches := make([]device.Cache, n)
+	first := &model.Batch{}
+	for i := range caches {
+		caches[i] = m.NewCache(before + steps)
+		defer caches[i].Free()
+		add(first, before, caches[i])
+	}
+	m.Logits(first)
+	b.show(name, n*steps, func() {
+		for range steps {
+			batch := &model.Batch{}
+			for _, c := range caches {
+				add(batch, 1, c)
+			}
+			m.Logits(batch)
+		}
+		for _, c := range caches {
+			c.Truncate(before)
+		}
+	})
 }
 
 // rollout plays 32 attempts of three turns at once: about 140 tokens of prompt,
