@@ -12,6 +12,7 @@ import (
 	"agentmill/internal/cli"
 	"agentmill/internal/dataset"
 	"agentmill/internal/judge"
+	"agentmill/internal/llm"
 	"agentmill/internal/match"
 	"agentmill/internal/reward"
 )
@@ -110,7 +111,7 @@ func (o *options) runCalibrate(ctx context.Context, env *cli.Env) error {
 	if err != nil {
 		return err
 	}
-	var tick func(done, total int)
+	var tick func(llm.Tally)
 	if o.remote != nil {
 		tick = o.remote.Tick(env)
 	}

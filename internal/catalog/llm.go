@@ -101,9 +101,9 @@ type Remote struct {
 }
 
 // Tick is told how far a run is, and logs once what the whole will cost.
-func (r *Remote) Tick(e *cli.Env) func(done, total int) {
-	return func(done, total int) {
-		if text := r.Meter.Forecast(done, total); text != "" {
+func (r *Remote) Tick(e *cli.Env) func(llm.Tally) {
+	return func(t llm.Tally) {
+		if text := r.Meter.Forecast(t); text != "" {
 			e.Log.Info(text)
 		}
 	}

@@ -51,19 +51,20 @@ func (c *Config) askBlind(ctx context.Context, items []*item) (unanswered int, e
 	defer func() { _ = j.Close() }()
 	bar := c.Progress.Start("blind", len(ask))
 	defer bar.Done()
-	unmet, done, total := new(llm.Unmet), 0, len(ask)
+	unmet, far := new(llm.Unmet), llm.Tally{Total: len(ask)}
 	err = ordered.Map(ctx, max(c.Concurrency, 1), ask, func(ctx context.Context, _ int, it *item) (blind, error) {
 		return c.answerBlind(ctx, j, it)
 	}, func(i int, b blind) error {
 		bar.Add(1)
 		unmet.Count(b.none)
 		if b.resumed {
-			total--
+			far.Total--
 		} else {
-			done++
+			far.Done++
+			far.USD += b.usd
 		}
 		if c.Tick != nil {
-			c.Tick(done, total)
+			c.Tick(far)
 		}
 		ask[i].judgeBlind(b)
 		return nil
@@ -83,6 +84,7 @@ type blind struct {
 	answer  string
 	none    error // why it says nothing; nil if it does
 	resumed bool  // it said so before
+	usd     float64
 }
 
 func (c *Config) answerBlind(ctx context.Context, j *journal.Journal, it *item) (b blind, err error) {
@@ -97,9 +99,9 @@ func (c *Config) answerBlind(ctx context.Context, j *journal.Journal, it *item) 
 		{Role: chat.System, Content: `Somebody asks about their own mail, of which you see nothing. Answer only if general knowledge or the question itself tells the answer; else say "` + question.Unknown + `". Reply with JSON: {"answer": "..."}`},
 		{Role: chat.User, Content: it.Question.Question},
 	}}
-	_, err = llm.Ask(ctx, c.Model, r, blindTries, &reply, nil)
+	said, err := llm.Ask(ctx, c.Model, r, blindTries, &reply, nil)
 	if _, none := llm.Unanswered(err); none {
-		return blind{none: err}, nil
+		return blind{none: err, usd: said.USD}, nil
 	}
 	if err != nil {
 		return b, fmt.Errorf("ask question %s blind: %w", it.ID, err)
@@ -108,7 +110,7 @@ func (c *Config) answerBlind(ctx context.Context, j *journal.Journal, it *item) 
 	if err != nil {
 		return b, fmt.Errorf("ask question %s blind: %w", it.ID, err)
 	}
-	return blind{answer: reply.Answer}, j.Append(key, raw)
+	return blind{answer: reply.Answer, usd: said.USD}, j.Append(key, raw)
 }
 
 // judgeBlind keeps the verdict on what was said without the mail.

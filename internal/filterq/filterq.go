@@ -58,7 +58,7 @@ type Config struct {
 	Concurrency int        // requests at a time
 	Journal     string     // file that keeps the model's answers until Out is written; "": none
 	MaxFailed   float64    // share of the questions that the model may leave unanswered
-	Tick        func(done, total int)
+	Tick        func(llm.Tally)
 	blind       *journal.Journal
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"agentmill/internal/dataset"
 	"agentmill/internal/jsonl"
+	"agentmill/internal/llm"
 	"agentmill/internal/ordered"
 	"agentmill/internal/question"
 	"agentmill/internal/stats"
@@ -117,7 +118,13 @@ type Redrawer interface{ Redraw(time int) Judge }
 type Times struct {
 	Again       int // each; 0: 1
 	Concurrency int // at a time; 0: 1
-	Tick        func(done, total int)
+	Tick        func(llm.Tally)
+}
+
+// repeated is what a judge says of a label, each time, and what it cost.
+type repeated struct {
+	opinions []*bool // nil: no verdict
+	usd      float64
 }
 
 // Calibrate judges every label and compares.
@@ -127,11 +134,18 @@ func Calibrate(ctx context.Context, j Judge, labels []Label, how Times) (*Calibr
 	var whole tally
 	bySource := map[string]*tally{}
 	var pairs stats.Sample
-	judgeOne := func(ctx context.Context, _ int, l Label) ([]*bool, error) { return opinions(ctx, j, &l, times) }
-	err := ordered.Map(ctx, how.Concurrency, labels, judgeOne, func(i int, said []*bool) error {
-		l := &labels[i]
-		if how.Tick != nil {
-			how.Tick(i+1, len(labels))
+	far := llm.Tally{Total: len(labels)}
+	judgeOne := func(ctx context.Context, _ int, l Label) (o repeated, err error) {
+		ctx, bill := llm.Billed(ctx)
+		o.opinions, err = opinions(ctx, j, &l, times)
+		o.usd = bill.Cost().USD
+		return o, err
+	}
+	err := ordered.Map(ctx, how.Concurrency, labels, judgeOne, func(i int, o repeated) error {
+		l, said := &labels[i], o.opinions
+		far.Done++
+		if far.USD += o.usd; how.Tick != nil {
+			how.Tick(far)
 		}
 		if share, ok := samePairs(said); ok {
 			pairs.Values, pairs.Cluster = append(pairs.Values, share), append(pairs.Cluster, l.Question)

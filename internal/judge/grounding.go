@@ -35,37 +35,50 @@ var supportSchema = &llm.Schema{Name: "support", JSON: []byte(`{"type":"object",
 func (g *Grounding) Name() string { return "support:" + g.Client.Model() + ":" + g.Prompt.Name }
 
 // score writes what the model says of the answer into the row, for the reward.
-func (g *Grounding) score(ctx context.Context, j *journal.Journal, row *traj.Scored, unmet *llm.Unmet) error {
-	delete(row.Extra, reward.SupportField)
+func (g *Grounding) score(ctx context.Context, j *journal.Journal, row *traj.Scored, unmet *llm.Unmet) (cost llm.Cost, err error) {
+	setExtra(row, reward.SupportField, nil)
 	mails := reward.ReadTexts(&row.Trajectory)
 	if row.Verdict == nil || row.Stop != traj.Answered || row.Verdict.Abstained || len(mails) == 0 {
-		return nil // the term knows without a model
+		return cost, nil // the term knows without a model
 	}
-	key := "support " + rowKey(&row.Trajectory)
-	raw, ok := j.Done(key)
-	if !ok {
-		support, err := g.ask(ctx, row, mails)
-		_, none := llm.Unanswered(err)
-		if err != nil && !none {
-			return fmt.Errorf("support of row %s: %w", row.ID, err)
-		}
-		unmet.Count(err)
-		settled := err == nil || llm.Settled(err)
-		if raw, err = json.Marshal(support); err != nil {
-			return fmt.Errorf("support of row %s: %w", row.ID, err)
-		}
-		if settled {
-			err = j.Append(key, raw)
-		}
-		if err != nil {
-			return err
-		}
+	got, err := g.recall(ctx, j, row, mails, unmet)
+	if err != nil {
+		return cost, fmt.Errorf("support of row %s: %w", row.ID, err)
 	}
-	if row.Extra == nil {
-		row.Extra = map[string]json.RawMessage{}
+	raw, err := json.Marshal(got.Support)
+	if err != nil {
+		return cost, fmt.Errorf("support of row %s: %w", row.ID, err)
 	}
-	row.Extra[reward.SupportField] = raw
-	return nil
+	setExtra(row, reward.SupportField, raw)
+	return got.Cost, nil
+}
+
+// grounded is what the journal keeps of a row.
+type grounded struct {
+	Support reward.Support `json:"support"`
+	Cost    llm.Cost       `json:"cost,omitzero"`
+}
+
+// recall takes what the model says from the journal, or asks it.
+func (g *Grounding) recall(ctx context.Context, j *journal.Journal, row *traj.Scored, mails []string, unmet *llm.Unmet) (got grounded, err error) {
+	key := "grounded " + rowKey(&row.Trajectory)
+	if raw, ok := j.Done(key); ok && json.Unmarshal(raw, &got) == nil {
+		return got, nil
+	}
+	ctx, bill := llm.Billed(ctx)
+	got.Support, err = g.ask(ctx, row, mails)
+	got.Cost = bill.Cost()
+	if _, none := llm.Unanswered(err); err != nil && !none {
+		return got, err
+	}
+	if unmet.Count(err); err != nil && !llm.Settled(err) {
+		return got, nil // another run may have more luck
+	}
+	raw, err := json.Marshal(got)
+	if err != nil {
+		return got, err
+	}
+	return got, j.Append(key, raw)
 }
 
 // ask returns the claims of the answer, none beside an error.

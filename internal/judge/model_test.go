@@ -378,8 +378,20 @@ func marshal(t *testing.T, r *traj.Trajectory) []byte {
 // runRows runs the stage over rows of JSON and reads what it wrote.
 func runRows(t *testing.T, cfg Config, in string) ([]traj.Scored, Stats) {
 	t.Helper()
+	return runSource(t, cfg, dataset.Source{Stdin: strings.NewReader(in)})
+}
+
+// runFile does so with rows of a file.
+func runFile(t *testing.T, cfg Config, path string) []traj.Scored {
+	t.Helper()
+	rows, _ := runSource(t, cfg, dataset.Source{Paths: []string{path}})
+	return rows
+}
+
+func runSource(t *testing.T, cfg Config, in dataset.Source) ([]traj.Scored, Stats) {
+	t.Helper()
 	var out bytes.Buffer
-	cfg.In, cfg.Stdout = dataset.Source{Stdin: strings.NewReader(in)}, &out
+	cfg.In, cfg.Stdout = in, &out
 	st, err := Run(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -45,8 +45,10 @@ var groupSchema = &llm.Schema{Name: "scores", JSON: []byte(`{"type":"object","ad
 // Name changes whenever the same group could get other scores.
 func (r *Relative) Name() string { return "relative:" + r.Client.Model() + ":" + r.Prompt.Name }
 
-// score sets the rewards of all rows, group by group. Failed attempts have none.
-func (r *Relative) score(ctx context.Context, j *journal.Journal, rows []*traj.Scored, concurrency int, unmet *llm.Unmet) error {
+// score sets the rewards of all rows, group by group, and tells tick of each
+// group. Failed attempts have none. What a comparison cost stands in the group's
+// first row.
+func (r *Relative) score(ctx context.Context, j *journal.Journal, rows []*traj.Scored, concurrency int, unmet *llm.Unmet, tick func(rows int, c llm.Cost)) error {
 	var groups [][]*traj.Scored
 	at := map[string]int{}
 	for _, row := range rows {
@@ -60,10 +62,12 @@ func (r *Relative) score(ctx context.Context, j *journal.Journal, rows []*traj.S
 		}
 		groups[at[row.Group]] = append(groups[at[row.Group]], row)
 	}
-	ask := func(ctx context.Context, _ int, group []*traj.Scored) ([]float64, error) {
+	ask := func(ctx context.Context, _ int, group []*traj.Scored) (compared, error) {
 		return r.group(ctx, j, group, unmet)
 	}
-	return ordered.Map(ctx, concurrency, groups, ask, func(i int, scores []float64) error {
+	return ordered.Map(ctx, concurrency, groups, ask, func(i int, got compared) error {
+		tick(len(groups[i]), got.Cost)
+		scores := got.Scores
 		for k, row := range groups[i] {
 			switch {
 			case len(groups[i]) < 2:
@@ -74,7 +78,7 @@ func (r *Relative) score(ctx context.Context, j *journal.Journal, rows []*traj.S
 				row.Reward, row.RewardTerms = &scores[k], map[string]float64{TermRelative: scores[k]}
 			}
 		}
-		return nil
+		return charge(groups[i][0], got.Cost)
 	})
 }
 
@@ -84,22 +88,26 @@ func flagged(flags []string, flag string) []string {
 	return flags
 }
 
-// group returns one score a row, or nil.
-func (r *Relative) group(ctx context.Context, j *journal.Journal, group []*traj.Scored, unmet *llm.Unmet) ([]float64, error) {
+// compared is what the journal keeps of a group: one score a row, or none.
+type compared struct {
+	Scores []float64 `json:"scores"`
+	Cost   llm.Cost  `json:"cost,omitzero"`
+}
+
+func (r *Relative) group(ctx context.Context, j *journal.Journal, group []*traj.Scored, unmet *llm.Unmet) (got compared, err error) {
 	if len(group) < 2 {
-		return nil, nil
+		return got, nil
 	}
 	shared, own := apart(group)
 	if !slices.ContainsFunc(own, func(s string) bool { return s != own[0] }) {
-		return slices.Repeat([]float64{evenScore}, len(group)), nil
+		return compared{Scores: slices.Repeat([]float64{evenScore}, len(group))}, nil
 	}
-	key := "group " + group[0].Group + " " + rowsKey(group)
-	var kept []float64
-	if raw, ok := j.Done(key); ok && json.Unmarshal(raw, &kept) == nil {
-		if kept == nil {
+	key := "compared " + group[0].Group + " " + rowsKey(group)
+	if raw, ok := j.Done(key); ok && json.Unmarshal(raw, &got) == nil {
+		if got.Scores == nil {
 			unmet.Count(errBefore)
 		}
-		return kept, nil
+		return got, nil
 	}
 	order := seed.Stream(r.Seed, "relative", group[0].Group).Perm(len(group))
 	var shown strings.Builder
@@ -107,19 +115,21 @@ func (r *Relative) group(ctx context.Context, j *journal.Journal, group []*traj.
 	for id, k := range order {
 		fmt.Fprintf(&shown, "attempt %d: %s\n", id+1, own[k])
 	}
-	scores, err := r.ask(ctx, &group[0].Trajectory, shown.String(), order)
+	ctx, bill := llm.Billed(ctx)
+	got.Scores, err = r.ask(ctx, &group[0].Trajectory, shown.String(), order)
+	got.Cost = bill.Cost()
 	_, none := llm.Unanswered(err)
 	if err != nil && !none {
-		return nil, fmt.Errorf("score group %s: %w", group[0].Group, err)
+		return got, fmt.Errorf("score group %s: %w", group[0].Group, err)
 	}
 	if unmet.Count(err); none && !llm.Settled(err) {
-		return nil, nil // another run may have more luck
+		return got, nil // another run may have more luck
 	}
-	raw, err := json.Marshal(scores)
+	raw, err := json.Marshal(got)
 	if err != nil {
-		return nil, fmt.Errorf("score group %s: %w", group[0].Group, err)
+		return got, fmt.Errorf("score group %s: %w", group[0].Group, err)
 	}
-	return scores, j.Append(key, raw)
+	return got, j.Append(key, raw)
 }
 
 func rowsKey(group []*traj.Scored) string {

@@ -42,7 +42,7 @@ type Config struct {
 	MaxFailed   float64
 	// Tick, if set, is told how far the run is; where the rows come from standard
 	// input nobody knows how far that is.
-	Tick func(done, total int)
+	Tick func(llm.Tally)
 
 	unmet *llm.Unmet // what the model was asked
 }
@@ -77,11 +77,11 @@ func Run(ctx context.Context, cfg Config) (st Stats, err error) {
 		defer bar.Done()
 	}
 	cfg.unmet = new(llm.Unmet)
-	tick, err := cfg.ticker(ctx)
+	far, err := cfg.tally(ctx)
 	if err != nil {
 		return st, err
 	}
-	line := &belt{cfg: &cfg, journal: j, tick: tick, emit: func(row *traj.Scored) error {
+	line := &belt{cfg: &cfg, journal: j, far: far, emit: func(row *traj.Scored) error {
 		st.count(row)
 		if bar != nil {
 			bar.Add(1)
@@ -134,8 +134,22 @@ type belt struct {
 	cfg     *Config
 	journal *journal.Journal
 	emit    func(*traj.Scored) error
-	tick    func() // after each row
+	far     llm.Tally
 	waiting []*traj.Scored
+}
+
+// tick tells how far the run is after rows that cost so much.
+func (b *belt) tick(rows int, c llm.Cost) {
+	b.far.Done += rows
+	if b.far.USD += c.USD; b.cfg.Tick != nil && b.far.Total > 0 {
+		b.cfg.Tick(b.far)
+	}
+}
+
+// A billed row, and what judging it cost.
+type billed struct {
+	*traj.Scored
+	cost llm.Cost
 }
 
 // add judges when enough rows wait. Groups are scored whole, so they wait for
@@ -153,20 +167,28 @@ func (b *belt) add(ctx context.Context, row *traj.Scored) error {
 func (b *belt) flush(ctx context.Context) error {
 	rows := b.waiting
 	b.waiting = nil
-	score := func(ctx context.Context, _ int, row *traj.Scored) (*traj.Scored, error) {
-		return row, b.cfg.score(ctx, b.journal, row)
+	score := func(ctx context.Context, _ int, row *traj.Scored) (billed, error) {
+		cost, err := b.cfg.score(ctx, b.journal, row)
+		return billed{row, cost}, err
 	}
 	if b.cfg.Group == nil {
-		return ordered.Map(ctx, b.cfg.Concurrency, rows, score, func(_ int, row *traj.Scored) error {
-			b.tick()
-			return b.emit(row)
+		return ordered.Map(ctx, b.cfg.Concurrency, rows, score, func(_ int, row billed) error {
+			b.tick(1, row.cost)
+			return b.emit(row.Scored)
 		})
 	}
-	done := func(int, *traj.Scored) error { b.tick(); return nil }
+	done := func(_ int, row billed) error {
+		n := 0 // done when its group is compared
+		if row.Stop == traj.Failed {
+			n = 1
+		}
+		b.tick(n, row.cost)
+		return nil
+	}
 	if err := ordered.Map(ctx, b.cfg.Concurrency, rows, score, done); err != nil {
 		return err
 	}
-	if err := b.cfg.Group.score(ctx, b.journal, rows, b.cfg.Concurrency, b.cfg.unmet); err != nil {
+	if err := b.cfg.Group.score(ctx, b.journal, rows, b.cfg.Concurrency, b.cfg.unmet, b.tick); err != nil {
 		return err
 	}
 	for _, row := range rows {
@@ -182,34 +204,65 @@ type judged struct {
 	Verdict *traj.Verdict   `json:"verdict"`
 	Flags   []string        `json:"flags"`
 	None    json.RawMessage `json:"no_verdict,omitempty"`
+	Cost    llm.Cost        `json:"cost,omitzero"`
 }
 
 // noVerdict is the field of a row that says why it has no verdict.
 const noVerdict = "no_verdict"
 
+// judgeCost is the field of a row that says what its judging cost.
+const judgeCost = "judge_cost"
+
+// setExtra sets a field that trajectories do not have; nil takes it away.
+func setExtra(row *traj.Scored, field string, raw json.RawMessage) {
+	if delete(row.Extra, field); raw == nil {
+		return
+	}
+	if row.Extra == nil {
+		row.Extra = map[string]json.RawMessage{}
+	}
+	row.Extra[field] = raw
+}
+
+// charge adds to what judging a row cost.
+func charge(row *traj.Scored, c llm.Cost) error {
+	var sum llm.Cost
+	if raw, ok := row.Extra[judgeCost]; ok {
+		if err := json.Unmarshal(raw, &sum); err != nil {
+			return fmt.Errorf("%s of row %s: %w", judgeCost, row.ID, err)
+		}
+	}
+	if sum.Add(c); sum == (llm.Cost{}) {
+		return nil
+	}
+	raw, err := json.Marshal(sum)
+	if err != nil {
+		return fmt.Errorf("%s of row %s: %w", judgeCost, row.ID, err)
+	}
+	setExtra(row, judgeCost, raw)
+	return nil
+}
+
 // score sets what a row has beyond its trajectory.
-func (cfg *Config) score(ctx context.Context, j *journal.Journal, row *traj.Scored) error {
+func (cfg *Config) score(ctx context.Context, j *journal.Journal, row *traj.Scored) (cost llm.Cost, err error) {
 	got, err := cfg.recall(ctx, j, row)
 	if err != nil {
-		return err
+		return cost, err
 	}
-	row.Verdict, row.Flags = got.Verdict, got.Flags
-	delete(row.Extra, noVerdict)
-	if got.None != nil {
-		if row.Extra == nil {
-			row.Extra = map[string]json.RawMessage{}
-		}
-		row.Extra[noVerdict] = got.None
-	}
+	row.Verdict, row.Flags, cost = got.Verdict, got.Flags, got.Cost
+	setExtra(row, noVerdict, got.None)
 	if cfg.Support != nil {
-		if err := cfg.Support.score(ctx, j, row, cfg.unmet); err != nil {
-			return err
+		more, err := cfg.Support.score(ctx, j, row, cfg.unmet)
+		if err != nil {
+			return cost, err
 		}
+		cost.Add(more)
 	}
+	setExtra(row, judgeCost, nil)
 	if cfg.Reward.Score(row); row.Reward == nil && row.Verdict != nil {
 		row.Flags = flagged(row.Flags, FlagNoSupport)
 	}
-	return nil
+	return cost, charge(row, cost)
 }
 
 // errBefore: an earlier run has written down that there is no verdict.
@@ -243,8 +296,9 @@ func (cfg *Config) recall(ctx context.Context, j *journal.Journal, row *traj.Sco
 
 // judge asks the judge; that it cannot say, and why, is a record as well.
 func (cfg *Config) judge(ctx context.Context, row *traj.Scored) (got judged, cause, err error) {
+	ctx, bill := llm.Billed(ctx)
 	v, flags, err := verdict(ctx, cfg.Judge, cfg.Sources, &row.Trajectory)
-	got = judged{Verdict: v, Flags: flags}
+	got = judged{Verdict: v, Flags: flags, Cost: bill.Cost()}
 	none, ok := errors.AsType[*NoVerdictError](err)
 	if !ok {
 		return got, nil, err
@@ -258,20 +312,13 @@ func (cfg *Config) judge(ctx context.Context, row *traj.Scored) (got judged, cau
 	return got, none.Cause, err
 }
 
-// ticker is what is called after each row. The rows of files are counted first.
-func (cfg *Config) ticker(ctx context.Context) (tick func(), err error) {
-	if cfg.Tick == nil {
-		return func() {}, nil
+// tally counts the rows of files, which is how many there will be to do: 0 where
+// nobody asks, or nobody knows.
+func (cfg *Config) tally(ctx context.Context) (far llm.Tally, err error) {
+	if cfg.Tick != nil {
+		far.Total, err = dataset.Count(ctx, cfg.In.Paths)
 	}
-	total, err := dataset.Count(ctx, cfg.In.Paths)
-	if err != nil || total == 0 {
-		return func() {}, err
-	}
-	done := 0
-	return func() {
-		done++
-		cfg.Tick(done, total)
-	}, nil
+	return far, err
 }
 
 // rowKey names a row and what is judged of it.

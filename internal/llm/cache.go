@@ -82,6 +82,7 @@ func (c *cached) Complete(ctx context.Context, r Request) (Reply, error) {
 	}
 	if ok {
 		reply.USD, reply.FromCache = c.meter.found(reply.Usage), true
+		charge(ctx, &reply)
 		return reply, nil
 	}
 	if c.cache.only {

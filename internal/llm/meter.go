@@ -53,6 +53,9 @@ func (c *metered) Complete(ctx context.Context, r Request) (Reply, error) {
 	reply, err := c.Client.Complete(ctx, r)
 	reply.USD = c.meter.price.Of(reply.Usage)
 	c.meter.settle(most, reply, err)
+	if err == nil {
+		charge(ctx, &reply)
+	}
 	return reply, err
 }
 
@@ -117,16 +120,17 @@ func (m *Meter) Stats() Stats {
 }
 
 // Forecast tells, once, when a hundredth of the work is done, what the whole
-// will cost; "" before, after, and where nothing has a price.
-func (m *Meter) Forecast(done, total int) string {
+// will cost; "" before, after, and where nothing has a price. It goes by what is
+// done: what is under way is paid in part, and would be counted as dear.
+func (m *Meter) Forecast(t Tally) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.forecasted || done == 0 || done*100 < total || m.spent == 0 {
+	if m.forecasted || t.Done == 0 || t.Done*100 < t.Total || t.USD == 0 || m.spent == 0 {
 		return ""
 	}
 	m.forecasted = true
-	whole := m.spent / float64(done) * float64(total)
-	text := fmt.Sprintf("%d of %d done for $%.4f: the whole will cost about $%.2f", done, total, m.spent, whole)
+	whole := t.USD / float64(t.Done) * float64(t.Total)
+	text := fmt.Sprintf("%d of %d done for $%.4f: the whole will cost about $%.2f", t.Done, t.Total, t.USD, whole)
 	if m.budget > 0 && whole > m.budget {
 		text += fmt.Sprintf(", more than the budget of $%g", m.budget)
 	}

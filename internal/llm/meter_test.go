@@ -139,8 +139,18 @@ func TestMeterCounts(t *testing.T) {
 
 func TestForecastIsToldOnce(t *testing.T) {
 	m := NewMeter(dollar, 20)
-	if _, err := Metered(&fake{replies: []Reply{half}}, m).Complete(t.Context(), asking); err != nil {
+	c := Metered(&fake{replies: []Reply{half}}, m)
+	ctx, bill := Billed(t.Context())
+	if _, err := c.Complete(ctx, asking); err != nil {
 		t.Fatal(err)
+	}
+	for range 3 { // of others that are under way
+		if _, err := c.Complete(t.Context(), asking); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := (Cost{CompletionTokens: 50, USD: .5}); bill.Cost() != want {
+		t.Errorf("on the bill stands %+v, want %+v", bill.Cost(), want)
 	}
 	for _, tt := range []struct {
 		done int
@@ -148,7 +158,7 @@ func TestForecastIsToldOnce(t *testing.T) {
 	}{
 		{9, ""}, {10, "10 of 1000 done for $0.5000: the whole will cost about $50.00, more than the budget of $20"}, {11, ""},
 	} {
-		if got := m.Forecast(tt.done, 1000); got != tt.want {
+		if got := m.Forecast(Tally{tt.done, 1000, bill.Cost().USD}); got != tt.want {
 			t.Errorf("after %d of 1000: %q, want %q", tt.done, got, tt.want)
 		}
 	}

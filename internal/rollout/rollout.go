@@ -22,6 +22,7 @@ import (
 	"agentmill/internal/dataset"
 	"agentmill/internal/env"
 	"agentmill/internal/journal"
+	"agentmill/internal/llm"
 	"agentmill/internal/ordered"
 	"agentmill/internal/progress"
 	"agentmill/internal/question"
@@ -46,7 +47,7 @@ type Config struct {
 	Mark          string   // what else the rows depend on, for the journal
 
 	// Tick, if set, is told how far the run is, attempts that were resumed not counted.
-	Tick func(done, total int)
+	Tick func(llm.Tally)
 
 	Stdout   io.Writer
 	Progress *progress.Reporter
@@ -120,7 +121,7 @@ func Run(ctx context.Context, cfg Config, g *agent.Game) (Stats, error) {
 	defer out.Abort()
 
 	jobs := jobsOf(qs, cfg.Attempts)
-	p := &player{Game: g, journal: j, tick: cfg.Tick, total: len(jobs), race: newRace(cfg.Stragglers, len(qs), cfg.Attempts)}
+	p := &player{Game: g, journal: j, tick: cfg.Tick, far: llm.Tally{Total: len(jobs)}, race: newRace(cfg.Stragglers, len(qs), cfg.Attempts)}
 	defer p.race.end()
 	bar := cfg.Progress.Start("rollout", len(jobs))
 	defer bar.Done()
@@ -159,9 +160,9 @@ type player struct {
 	*agent.Game
 	journal *journal.Journal
 
-	tick        func(done, total int)
-	done, total int
-	race        *race
+	tick func(llm.Tally)
+	far  llm.Tally
+	race *race
 }
 
 // play is safe for concurrent use. Failed attempts are not kept for the next
@@ -223,17 +224,26 @@ func reason(err error) string {
 	return err.Error()
 }
 
+// usd is what an attempt cost.
+func (r result) usd() (sum float64) {
+	for _, row := range r.rows {
+		sum += row.Cost.USD
+	}
+	return sum
+}
+
 // keep counts and writes one result.
 func (p *player) keep(ctx context.Context, r result, st *Stats, bar *progress.Bar, out *dataset.Writer[traj.Trajectory]) error {
 	if r.resumed {
 		bar.Skip(1)
-		p.total--
+		p.far.Total--
 	} else {
 		bar.Add(1)
-		p.done++
+		p.far.Done++
+		p.far.USD += r.usd()
 	}
 	if p.tick != nil {
-		p.tick(p.done, p.total)
+		p.tick(p.far)
 	}
 	st.add(r)
 	bar.Set(st.brief())

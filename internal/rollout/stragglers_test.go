@@ -10,6 +10,7 @@ import (
 	"agentmill/internal/dataset"
 	"agentmill/internal/env/email/emailtest"
 	"agentmill/internal/heuristic"
+	"agentmill/internal/llm"
 	"agentmill/internal/rollout"
 	"agentmill/internal/toolformat"
 	"agentmill/internal/traj"
@@ -90,8 +91,8 @@ func TestEveryGroupIsWaitedFor(t *testing.T) {
 	cfg.Attempts, cfg.Concurrency, cfg.Stragglers = 4, 64, rollout.Stragglers{All: .9, Group: .75}
 	p := slow(t, 4, "q9 2", "q9 3")
 	p.release = make(chan struct{})
-	cfg.Tick = func(done, _ int) {
-		if done == 34 { // all but these two
+	cfg.Tick = func(far llm.Tally) {
+		if far.Done == 34 { // all but these two
 			close(p.release)
 		}
 	}

@@ -15,6 +15,7 @@ type part struct {
 	reply   reply
 	none    error // why there is no reply; nil if there is
 	resumed bool  // it was paid for before
+	usd     float64
 }
 
 // askModel asks a model for the questions of all mailboxes, batch by batch. The
@@ -28,7 +29,7 @@ func (c *Config) askModel(ctx context.Context, boxes []inbox, st *Stats) (all []
 	batches := c.batchesOf(boxes)
 	bar := c.Progress.Start("synthq", len(batches))
 	defer bar.Done()
-	h := &harvest{Config: c, st: st, batches: batches, total: len(batches), taken: map[string]bool{}, count: map[string]int{}}
+	h := &harvest{Config: c, st: st, batches: batches, far: llm.Tally{Total: len(batches)}, taken: map[string]bool{}, count: map[string]int{}}
 	st.Refused = map[string]int{}
 	ask := func(ctx context.Context, _ int, b batch) (part, error) { return c.write(ctx, j, b) }
 	err = ordered.Map(ctx, max(c.Writer.Concurrency, 1), batches, ask, func(i int, p part) error {
@@ -45,13 +46,13 @@ func (c *Config) askModel(ctx context.Context, boxes []inbox, st *Stats) (all []
 // A harvest collects the questions of batches.
 type harvest struct {
 	*Config
-	st          *Stats
-	batches     []batch
-	done, total int // without those of the journal
-	unmet       llm.Unmet
-	taken       map[string]bool // mailbox and question
-	count       map[string]int  // questions of a mailbox
-	all         []question.Question
+	st      *Stats
+	batches []batch
+	far     llm.Tally
+	unmet   llm.Unmet
+	taken   map[string]bool // mailbox and question
+	count   map[string]int  // questions of a mailbox
+	all     []question.Question
 }
 
 // take adds the questions of batch i: each once, and so many of a mailbox.
@@ -62,12 +63,13 @@ func (h *harvest) take(i int, p part) {
 		h.st.Unread++
 	}
 	if p.resumed {
-		h.total--
+		h.far.Total--
 	} else {
-		h.done++
+		h.far.Done++
+		h.far.USD += p.usd
 	}
 	if h.Tick != nil {
-		h.Tick(h.done, h.total)
+		h.Tick(h.far)
 	}
 	for _, q := range h.records(h.batches[i], p.reply, h.st.Refused) {
 		key := q.InboxAddress + "\x00" + strings.ToLower(q.Question)

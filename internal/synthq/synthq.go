@@ -24,6 +24,7 @@ import (
 
 	"agentmill/internal/dataset"
 	"agentmill/internal/journal"
+	"agentmill/internal/llm"
 	"agentmill/internal/mail"
 	"agentmill/internal/mailbox"
 	"agentmill/internal/mailstore"
@@ -53,7 +54,7 @@ type Config struct {
 	Journal      string   // file that keeps the model's replies until Out is written; "": none
 	MaxFailed    float64  // share of the batches that may have no reply
 	// Tick, if set, is told how many batches are done, those of the journal not counted.
-	Tick func(done, total int)
+	Tick func(llm.Tally)
 }
 
 // Check returns an error that names the first setting out of range.

@@ -121,13 +121,14 @@ func (c *Config) write(ctx context.Context, j *journal.Journal, b batch) (p part
 		p.resumed = true
 		return p, nil
 	}
-	_, err = llm.Ask(ctx, c.Writer.Model, req, writeTries, &p.reply, nil)
+	said, err := llm.Ask(ctx, c.Writer.Model, req, writeTries, &p.reply, nil)
 	if _, none := llm.Unanswered(err); none {
-		return part{none: err}, nil
+		return part{none: err, usd: said.USD}, nil
 	}
 	if err != nil {
 		return p, fmt.Errorf("ask for questions of %s, batch %d: %w", b.owner, b.n+1, err)
 	}
+	p.usd = said.USD
 	raw, err := json.Marshal(p.reply)
 	if err != nil {
 		return p, fmt.Errorf("keep questions of %s: %w", b.owner, err)

@@ -179,15 +179,15 @@ func TestWriterGoesOn(t *testing.T) {
 		t.Error("an output is left of the broken run")
 	}
 	again := &scribe{}
-	var ticks [][2]int
-	got, _, err := write(t, again, dir, func(c *Config) { c.Tick = func(done, total int) { ticks = append(ticks, [2]int{done, total}) } })
+	var ticks []llm.Tally
+	got, _, err := write(t, again, dir, func(c *Config) { c.Tick = func(far llm.Tally) { ticks = append(ticks, far) } })
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(again.prompts) != 1 {
 		t.Errorf("%d requests after two of three batches were there, want 1", len(again.prompts))
 	}
-	if last := ticks[len(ticks)-1]; last != [2]int{1, 1} {
+	if last := ticks[len(ticks)-1]; last.Done != 1 || last.Total != 1 {
 		t.Errorf("told of %v (done, of all) in the end, want 1 of 1: what was paid before costs nothing", last)
 	}
 	if diff := cmp.Diff(whole, got); diff != "" {
