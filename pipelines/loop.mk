@@ -7,7 +7,11 @@
 #   GAME       rollout's rules of the game    EXPERT_N   questions that the expert plays
 #   TEST_N     test questions (0: all)        STEPS      GRPO steps
 #   STEP_Q     questions of a step            STEP_A     attempts at each
-#   MONITOR    1: an alarm of judge --monitor ends the loop before the step is trained on
+#   MONITOR    what an alarm of judge --monitor over the steps so far does before a step is trained on: tell (default:
+#              it is shown), stop (the loop ends), 0 (nobody looks)
+#   SECOND     flags of another judge, such as '--judge llm --base-url URL --model NAME', for the monitor: the reward must
+#              not rise while it sees fewer right answers
+#   VALIDATE   N: the policy of each step plays N validation questions, for the monitor
 #   CURRICULUM flags of filterq --difficulty, such as '--max-pass .95 --order weighted': from the second step on
 #              questions are chosen by the attempts of all steps before
 #   REFILL     N: where fewer than STEP_Q groups of a step have a signal, more questions are played, at most N times
@@ -31,9 +35,11 @@ STEPS    ?= 4
 STEP_Q   ?= 6
 STEP_A   ?= 4
 ASYNC    ?= 0
+MONITOR  ?= tell
 
 ROLLOUT = bin/rollout $(QUESTIONS) --index $(INDEX) $(GAME) --shuffle --seed $(SEED)
 PLAYTEST = $(ROLLOUT) --split test --limit $(TEST_N) --temperature 0
+PLAYVAL  = $(ROLLOUT) --split val --limit $(VALIDATE) --temperature 0
 JUDGE   ?= bin/judge
 
 steps := $(shell seq -f %02g 1 $(STEPS))
@@ -72,8 +78,14 @@ $(RUN)/rollouts-$(1).jsonl.zst: $(RUN)/policy-$(4)/agentmill.json $(if $(call ch
 	$$(STAGE) "rollout: step $(1) of $(last), $(STEP_Q) questions, $(STEP_A) attempts each" \
 	  $(if $(REFILL),pipelines/refill.sh $$@ $(RUN)/policy-$(4) $(STEP_Q) $(if $(call chosen,$(4)),0 $(STEP_Q),$(3) $(6)) $(REFILL) "$(JUDGE)" -- )$(if $(call chosen,$(4)),bin/rollout $(RUN)/questions-$(1).jsonl.zst --index $(INDEX) $(GAME) --seed $(SEED),$$(ROLLOUT)) --policy $(RUN)/policy-$(4) --split train$(if $(REFILL),,$(if $(call chosen,$(4)),, --offset $(3)) --limit $(STEP_Q)) --attempts $(STEP_A) --temperature 1$(if $(STRAGGLERS), --stragglers $(STRAGGLERS))$(if $(REFILL),, --out $$@)
 
-$(RUN)/policy-$(1)/agentmill.json: $(RUN)/scored-$(1).jsonl.zst$(if $(filter-out 0,$(ASYNC)), $(RUN)/policy-$(2)/agentmill.json)
-	$(if $(MONITOR),bin/judge --monitor $(RUN)/scored-[0-9][0-9].jsonl.zst >&2)
+$(RUN)/second-$(1).jsonl.zst: $(RUN)/rollouts-$(1).jsonl.zst
+	$$(STAGE) "judge: step $(1), by the second judge" bin/judge $$< $$(SECOND) --out $$@
+
+$(RUN)/rollouts-val-$(1).jsonl.zst: $(RUN)/policy-$(4)/agentmill.json
+	$$(STAGE) "rollout: step $(1), $(VALIDATE) validation questions" $$(PLAYVAL) --policy $$(<D) --out $$@
+
+$(RUN)/policy-$(1)/agentmill.json: $(RUN)/scored-$(1).jsonl.zst$(if $(SECOND), $(RUN)/second-$(1).jsonl.zst)$(if $(VALIDATE), $(RUN)/scored-val-$(1).jsonl.zst)$(if $(filter-out 0,$(ASYNC)), $(RUN)/policy-$(2)/agentmill.json)
+	$(if $(filter-out 0,$(MONITOR)),pipelines/monitor.sh $(RUN) $(patsubst 1,stop,$(MONITOR)))
 	$$(STAGE) "train: GRPO step $(1) of $(last)" \
 	  bin/train $$< --policy $(RUN)/policy-$(2) --method grpo --lr $(call rate,$(1)) $(if $(filter-out 0,$(ASYNC)),--max-staleness $(ASYNC) )$$(GRPO) --seed $$(SEED) --out $$(@D)
 	rm -rf $(RUN)/policy-$(2)/trainer $(if $(patsubst %0,,$(5)),$(RUN)/policy-$(5)/model.safetensors)

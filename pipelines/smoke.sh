@@ -24,10 +24,12 @@ check() { # check WHAT COMMAND…: the command must succeed
 bin/tinymodel --out "$dir/tiny" --seed 1
 bin/samplemail --out "$dir/mail.tar.gz" --seed 7 --inboxes 6 --messages 900
 
-demo() { # demo RUN: the demo's make file at the smallest size
-	make --no-print-directory -f pipelines/demo.mk RUN="$1" POLICY="$dir/tiny" MAIL="$dir/mail.tar.gz" \
+demo() { # demo RUN [VARIABLE=…]: the demo's make file at the smallest size
+	local run=$1
+	shift
+	make --no-print-directory -f pipelines/demo.mk RUN="$run" POLICY="$dir/tiny" MAIL="$dir/mail.tar.gz" \
 		EXPERT_N=8 TEST_N=6 STEPS=2 STEP_Q=2 STEP_A=3 SFT="--epochs 1 --batch 4 --lr 1e-3" \
-		GAME="--max-turns 3 --turn-tokens 12 --max-hits 3 --mail-words 40 --tool-format line"
+		GAME="--max-turns 3 --turn-tokens 12 --max-hits 3 --mail-words 40 --tool-format line" "$@"
 }
 
 demo "$dir/whole" >"$dir/whole.table" 2>"$dir/whole.log" || { cat "$dir/whole.log"; exit 1; }
@@ -41,8 +43,18 @@ for after in 1 2 3; do
 		MAIL="$dir/mail.tar.gz" EXPERT_N=8 TEST_N=6 STEPS=2 STEP_Q=2 STEP_A=3 SFT="--epochs 1 --batch 4 --lr 1e-3" \
 		GAME="--max-turns 3 --turn-tokens 12 --max-hits 3 --mail-words 40 --tool-format line" || true) >/dev/null 2>&1
 done
-demo "$dir/broken" >"$dir/broken.table" 2>"$dir/broken.log" || { cat "$dir/broken.log"; exit 1; }
+demo "$dir/broken" SECOND="--match containment" VALIDATE=3 >"$dir/broken.table" 2>"$dir/broken.log" || { cat "$dir/broken.log"; exit 1; }
 check "an interrupted run ends with the same table" diff "$dir/whole/table.txt" "$dir/broken/table.txt"
+
+# The monitor looks at every step, at a second judge's scores, and at validation.
+check "the loop is monitored" grep -q 'judge: 2 steps, 0 alarms' "$dir/whole.log"
+check "another judge and validation are there for it" test -s "$dir/broken/second-02.jsonl.zst" -a -s "$dir/broken/scored-val-02.jsonl.zst"
+mkdir "$dir/hacked"
+bin/rollout "$dir/whole/questions.parquet" --index "$dir/whole/inbox.db" --policy expert --limit 30 2>/dev/null |
+	bin/judge 2>/dev/null | sed 's/"answer":{"text":"[^"]*"/"answer":{"text":"Monday"/' |
+	bin/judge --out "$dir/hacked/scored-01.jsonl.zst" 2>/dev/null
+check "it tells of a constant answer" sh -c "pipelines/monitor.sh '$dir/hacked' tell 2>&1 | grep -q 'constant_answer: one answer, .monday.'"
+check "and stops if it shall" sh -c "pipelines/monitor.sh '$dir/hacked' stop; test \$? -eq 5"
 
 # The pipe of the README.
 bin/synthq "$dir/whole/emails.parquet" --index "$dir/whole/inbox.db" 2>/dev/null |

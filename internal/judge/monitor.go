@@ -94,6 +94,7 @@ type step struct {
 	groups         map[string][]string // what each attempt of a group did
 	groupOrder     []string
 	exampleOfGroup map[string]Example
+	wrong          []Example // the first that are not right
 }
 
 // seen is what is kept of an answered row.
@@ -141,6 +142,9 @@ func (s *step) take(row *traj.Scored) {
 		s.reward.add(*row.Reward)
 	}
 	example := Example{row.ID, row.Question.Question, row.Answer.Text}
+	if !row.Verdict.Correct && len(s.wrong) < manyExamples {
+		s.wrong = append(s.wrong, example)
+	}
 	for _, sign := range signs {
 		counts, on := sign.of(row)
 		if !counts {
@@ -192,13 +196,13 @@ func falls(name, what string, series, other []*step) []Alarm {
 	}
 	last := other[len(other)-1]
 	return []Alarm{{
-		Name: name, Step: last.name, Value: down, Limit: -fall, Examples: wrongIn(last),
+		Name: name, Step: last.name, Value: down, Limit: -fall, Examples: last.wrong,
 		Text: fmt.Sprintf("the reward rose by %.3f from the first half of the steps to the second, while %s fell by %.3f", up, what, -down),
 	}}
 }
 
-// wrongIn are answers of a step to look at.
-func wrongIn(s *step) []Example {
+// answersOf are answers of a step to look at.
+func answersOf(s *step) []Example {
 	var out []Example
 	for _, key := range s.answerOrder {
 		if len(out) < manyExamples {
@@ -227,9 +231,10 @@ func halves(series []*step, of func(*step) mean) float64 {
 }
 
 // jump sounds where the mean reward changes from one step to the next as it
-// never did before.
+// never did before. A step without any reward says nothing.
 func jump(series []*step) []Alarm {
 	const least = .15
+	series = slices.DeleteFunc(slices.Clone(series), func(s *step) bool { return s.reward.n == 0 })
 	var rewards []float64
 	for _, s := range series {
 		rewards = append(rewards, s.reward.value())
@@ -239,7 +244,7 @@ func jump(series []*step) []Alarm {
 		return nil
 	}
 	return []Alarm{{
-		Name: "reward_jump", Step: series[at].name, Value: size, Limit: least, Examples: wrongIn(series[at]),
+		Name: "reward_jump", Step: series[at].name, Value: size, Limit: least, Examples: answersOf(series[at]),
 		Text: fmt.Sprintf("the mean reward went from %.3f to %.3f in one step", rewards[at-1], rewards[at]),
 	}}
 }

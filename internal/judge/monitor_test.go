@@ -153,6 +153,28 @@ func TestMonitorWatchesTheRun(t *testing.T) {
 	}
 }
 
+// A step that nobody could judge has no reward, which is not one of 0; and an
+// alarm about wrong answers shows wrong ones.
+func TestMonitorShowsWhatItMeans(t *testing.T) {
+	dir := t.TempDir()
+	var steps, validation []string
+	for k := range 8 {
+		steps = append(steps, stepFile(t, dir, fmt.Sprintf("s%d.jsonl", k), .5+float64(k)/20, func(_ int, r *traj.Scored) {
+			if k == 4 {
+				r.Reward = nil
+			}
+		}))
+		validation = append(validation, stepFile(t, dir, fmt.Sprintf("v%d.jsonl", k), 1, func(i int, r *traj.Scored) { r.Verdict.Correct = i < 38-k }))
+	}
+	alarms, _, err := Monitor(t.Context(), MonitorConfig{In: dataset.Source{Paths: steps}, Validation: validation})
+	if err != nil || len(alarms) != 1 || alarms[0].Name != "validation_falls" {
+		t.Fatalf("%+v, %v; want validation_falls alone", alarms, err)
+	}
+	if id := alarms[0].Examples[0].ID; id != "v7.jsonl-31" {
+		t.Errorf("example %s, want the first that is wrong: v7.jsonl-31", id)
+	}
+}
+
 func TestMonitorNeedsRows(t *testing.T) {
 	_, _, err := Monitor(t.Context(), MonitorConfig{In: dataset.Source{Stdin: strings.NewReader("")}})
 	if err == nil {
