@@ -36,7 +36,7 @@ func sampleEmails() []mail.Email {
 			Warnings:    []string{"odd charset"},
 			Extra:       map[string]json.RawMessage{"mood": json.RawMessage(`{"level":[1,2,{"a":null}]}`), "a b": json.RawMessage(`"<x>"`)},
 		},
-		{MessageID: "<2@mill.example>", DateSource: "none", Cc: []string{}, Labels: []string{""}},
+		{MessageID: "<2@mill.example>", DateSource: "none", Owner: "bo@mill.example", Cc: []string{}, Labels: []string{""}},
 	}
 }
 
@@ -229,6 +229,7 @@ func TestBadRecords(t *testing.T) {
 func TestBadEmails(t *testing.T) {
 	for _, tt := range []struct{ name, line, want string }{
 		{"no id", `{"date":"2001-05-14T16:39:00Z"}`, "stdin:1: message_id: missing"},
+		{"no owner", `{"message_id":"<1>","date":"2001-05-14T16:39:00Z"}`, "stdin:1: owner: missing: want the mailbox that the mail was found in, as ingest writes it"},
 		{"no date", `{"message_id":"<1>","date":"yesterday"}`, `stdin:1: date: is "yesterday", want one such as 2001-05-14T16:39:00Z`},
 		{"a number", `{"message_id":"<1>","date":5}`, "stdin:1: date: want a string such as 2001-05-14T16:39:00Z"},
 	} {
@@ -254,6 +255,7 @@ func TestBadTrajectories(t *testing.T) {
 		{"a log-prob is null", `{` + q + `,"token_ids":[1,2],"trained":[true,true],"logprobs":[-0.5, null]}`, "stdin:1: logprobs[1]: is null, which is no value"},
 		{"a token is null", `{` + q + `,"token_ids":[null],"trained":[true],"logprobs":[-0.5]}`, "stdin:1: token_ids[0]: is null, which is no value"},
 		{"a probability above 1", `{` + q + `,"token_ids":[1,2],"trained":[true,true],"logprobs":[-0.5,0.25]}`, "stdin:1: trajectory t: logprobs[1] is 0.25: want the logarithm of a probability, 0 at most"},
+		{"a token below 0", `{` + q + `,"token_ids":[1,-2],"trained":[true,true],"logprobs":[-0.5,-1]}`, "stdin:1: trajectory t: token_ids[1] is -2: want 0 or more"},
 		{"the full one above 1", `{` + q + `,"logprobs_full":[1]}`, "stdin:1: trajectory t: logprobs_full[0] is 1: want the logarithm of a probability, 0 at most"},
 		{"an unknown role", `{` + q + `,"messages":[{"role":"user","content":"x"},{"role":"bot","content":"x"}]}`, `stdin:1: trajectory t: messages[1].role is "bot": want system, user, assistant or tool`},
 		{"reward is no number", `{` + q + `,"reward":"nan"}`, "stdin:1: reward: is a string, want a number"},

@@ -109,8 +109,11 @@ func Unmarshal[T Record](data []byte, rec *T) error {
 const maxReward = 1e6
 
 func checkEmail(e *mail.Email) error {
-	if e.MessageID == "" {
+	switch {
+	case e.MessageID == "":
 		return Badf("message_id", "missing")
+	case e.Owner == "":
+		return Badf("owner", "missing: want the mailbox that the mail was found in, as ingest writes it")
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func Create[T Record](path string, stdout io.Writer) (*Writer[T], error) {
 func checkExtension(path string) error {
 	plain := strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
 	switch ext := filepath.Ext(plain); {
-	case ext == "", ext == ".jsonl", ext == ".json", ext == ".parquet" && plain == path:
+	case ext == "", ext == ".jsonl", ext == ".parquet" && plain == path:
 		return nil
 	default:
 		return fmt.Errorf("create %s: extension %q: want .parquet, .jsonl, .jsonl.gz or .jsonl.zst", path, ext)

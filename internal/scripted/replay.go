@@ -48,6 +48,7 @@ type drift struct {
 	searches, same  int
 	recorded, found int // ids that the recording found; of them found again
 	rows, unseen    int // rows that read a mail which no search of theirs had shown
+	cut             int // rows that had no turns left for what was recorded
 }
 
 // Open reads a file of recorded play: a line {question_id, steps [{tool, args,
@@ -177,6 +178,9 @@ func (r *Replay) Audit(ctx context.Context, row *traj.Trajectory) error {
 		r.drift.unseen++
 	}
 	steps := r.plays[row.Question.ID]
+	if row.Stop == traj.MaxTurns {
+		r.drift.cut++
+	}
 	for i := range row.Calls {
 		if i >= len(steps) || steps[i].Tool != toolformat.SearchEmails {
 			continue
@@ -224,6 +228,10 @@ func (r *Replay) Report() string {
 	if d.rows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("replay: %d of %d searches found the same mails, %d of %d recorded hits were found again; %d of %d attempts read a mail that no search of theirs had shown, and are not trained on",
+	text := fmt.Sprintf("replay: %d of %d searches found the same mails, %d of %d recorded hits were found again; %d of %d attempts read a mail that no search of theirs had shown, and are not trained on",
 		d.same, d.searches, d.found, d.recorded, d.unseen, d.rows)
+	if d.cut > 0 {
+		text += fmt.Sprintf("; %d were recorded with more turns than --max-turns allows, and have no answer", d.cut)
+	}
+	return text
 }

@@ -120,6 +120,25 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// Play that was recorded with more turns than are allowed now is told of, and not
+// left to look like a wrong answer.
+func TestReplayIsCut(t *testing.T) {
+	opts := emailtest.Options()
+	opts.MaxTurns = 2
+	world := emailtest.Open(t, opts)
+	policy, err := scripted.Open(record(t, recorded), world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := play(t, &agent.Game{Policy: policy, Env: world, Clock: clock.FixedAt(time.Unix(0, 0))}, 0)
+	if err := policy.Audit(t.Context(), row); err != nil {
+		t.Fatal(err)
+	}
+	if want := "; 1 were recorded with more turns than --max-turns allows, and have no answer"; !strings.HasSuffix(policy.Report(), want) {
+		t.Errorf("got %s, want it to end with %q", policy.Report(), want)
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	world := emailtest.Open(t, emailtest.Options())
 	for text, want := range map[string]string{

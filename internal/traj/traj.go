@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"agentmill/internal/chat"
 	"agentmill/internal/question"
@@ -223,6 +224,9 @@ func (t *Trajectory) Check() error {
 	n := len(t.TokenIDs)
 	if n != len(t.Trained) || n != len(t.LogProbs) {
 		return fmt.Errorf("trajectory %s: token_ids has %d entries, trained %d, logprobs %d: want equal lengths", t.ID, n, len(t.Trained), len(t.LogProbs))
+	}
+	if i := slices.IndexFunc(t.TokenIDs, func(id int32) bool { return id < 0 }); i >= 0 {
+		return fmt.Errorf("trajectory %s: token_ids[%d] is %d: want 0 or more", t.ID, i, t.TokenIDs[i])
 	}
 	for _, list := range []struct {
 		name   string

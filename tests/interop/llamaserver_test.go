@@ -41,15 +41,22 @@ func llamaServer(t *testing.T) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	ctx, ended := context.WithCancelCause(t.Context())
+	gone := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		ended(fmt.Errorf("it ended: %s", cmd.ProcessState))
+		close(gone)
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		<-gone
 		if t.Failed() {
 			t.Log(log.String())
 		}
 	})
 	url := fmt.Sprintf("http://127.0.0.1:%d", port)
-	waitFor(t, url+"/health")
+	waitFor(ctx, t, url+"/health")
 	return url + "/v1"
 }
 
@@ -63,9 +70,10 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-func waitFor(t *testing.T, url string) {
+// waitFor gives a server two minutes, or until ctx says that it is gone.
+func waitFor(ctx context.Context, t *testing.T, url string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	for {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -80,7 +88,7 @@ func waitFor(t *testing.T, url string) {
 			}
 		}
 		if ctx.Err() != nil {
-			t.Fatalf("llama-server does not come up: %v", err)
+			t.Fatalf("llama-server does not come up: %v", context.Cause(ctx))
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
