@@ -42,6 +42,12 @@ prebuilt() { # prebuilt: fetches a server and prints where it is
 	runs "$server" && echo "$server"
 }
 
+compile() { # compile DIR: its vendor/llama.cpp, for this processor
+	cmake -S "$1"/*/vendor/llama.cpp -B "$1/build" -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DBUILD_SHARED_LIBS=OFF \
+		-DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF &&
+		cmake --build "$1/build" -j 2 --target llama-server
+}
+
 built() { # built: builds a server and prints where it is
 	local dir=$cache/llama-server-built-${sources##*=}
 	local server=$dir/build/bin/llama-server
@@ -52,9 +58,10 @@ built() { # built: builds a server and prints where it is
 		"${pip[@]}" download --no-deps --no-binary :all: --dest "$dir" "$sources" >&2 || return 1
 		tar xzf "$dir"/*.tar.gz -C "$dir"
 		echo "server.sh: building llama.cpp's server, once" >&2
-		cmake -S "$dir"/*/vendor/llama.cpp -B "$dir/build" -DCMAKE_BUILD_TYPE=Release -DGGML_NATIVE=ON -DBUILD_SHARED_LIBS=OFF \
-			-DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF >"$dir/log" 2>&1 &&
-			cmake --build "$dir/build" -j 2 --target llama-server >>"$dir/log" 2>&1 || { tail -5 "$dir/log" >&2; return 1; }
+		compile "$dir" >"$dir/log" 2>&1 || {
+			tail -5 "$dir/log" >&2
+			return 1
+		}
 		touch "$dir/complete"
 	fi
 	runs "$server" && echo "$server"
