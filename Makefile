@@ -35,7 +35,7 @@ race: ## the concurrent packages under the race detector (needs a C compiler)
 	go test -race -short ./internal/agent/... ./internal/env/... ./internal/journal/... ./internal/ordered/... \
 	  ./internal/progress/... ./internal/openai/... ./internal/rollout/... ./internal/judge/... ./internal/infer/...
 
-check-env: build ## is an environment worth training in? QUESTIONS=… INDEX=… [POLICIES="folder …"]
+check-env: build ## is an environment worth training in? QUESTIONS=… INDEX=… [POLICIES="folder …"] [BASE_URL=… SERVED=model]
 	pipelines/check-env.sh $(or $(QUESTIONS),runs/demo/questions.parquet) $(or $(INDEX),runs/demo/inbox.db) $(POLICIES)
 
 smoke: build ## the whole pipeline through the seven programs with a tiny random model

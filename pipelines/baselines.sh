@@ -2,8 +2,8 @@
 # baselines.sh QUESTIONS INDEX [MODEL …]: how far does prompting get? For each
 # model several prompts are tried on validation questions; the best one plays the
 # test questions. Ends with a table beside the heuristic, and says whether
-# prompting is enough (NEED). Models whose key is not in the environment are
-# passed over. Replies are kept in RUN/replies: nothing is paid twice.
+# prompting is enough (NEED). Models whose key is not in the environment, and
+# those that cannot be played to the end, are passed over. Replies are kept in RUN/replies: nothing is paid twice.
 #   RUN=runs/baselines VAL_N=50 TEST_N=200 BUDGET=5 NEED='accuracy.low >= 0.9'
 #   BASE_URL=… KEY=NAME: for models that the table below does not know
 set -euo pipefail
@@ -25,7 +25,9 @@ server() { # server MODEL: its base URL and the variable with its key
 
 known() { sed -n 's/^  \([^:]*\): {.*/\1/p' "$prices"; }
 
-play() { # play MODEL PROMPT SPLIT N: scored rows; status 3 (some attempts failed) is accepted
+# play MODEL PROMPT SPLIT N: scored rows; status 3 (some attempts failed) is accepted. Every step says itself that it
+# ends the function: called in a condition, set -e does not.
+play() {
 	local model=$1 prompt=$2 split=$3 n=$4 out
 	out=$run/$split-$model-$(basename "$prompt" .txt)
 	[ ! -s "$out.scored.jsonl.zst" ] || return 0
@@ -36,9 +38,11 @@ play() { # play MODEL PROMPT SPLIT N: scored rows; status 3 (some attempts faile
 	# shellcheck disable=SC2086 # $GAME is a list of flags
 	bin/rollout "$questions" --index "$index" --split "$split" --shuffle --limit "$n" --temperature 0 ${GAME:---tool-format native} \
 		--base-url "$url" --model "$model" --api-key-env "$key" --system-prompt "$prompt" --cache "$run/replies" \
-		"${priced[@]}" --out "$out.jsonl.zst" || [ $? -eq 3 ]
+		"${priced[@]}" --out "$out.jsonl.zst" || [ $? -eq 3 ] || return
 	bin/judge "$out.jsonl.zst" --out "$out.scored.jsonl.zst"
 }
+
+passed() { echo "passed over: $1 (its play did not come to an end; the same command goes on with it)" >&2; }
 
 accuracy() { bin/eval "$1" --json | sed -n '/"accuracy": {/,/}/s/.*"value": \([0-9.e-]*\).*/\1/p' | head -1; }
 
@@ -53,12 +57,12 @@ for model in "${models[@]}"; do
 	fi
 	best='' most=-1
 	for prompt in "$prompts"/*.txt; do
-		play "$model" "$prompt" val "${VAL_N:-50}"
+		play "$model" "$prompt" val "${VAL_N:-50}" || { passed "$model"; continue 2; }
 		got=$(accuracy "$run/val-$model-$(basename "$prompt" .txt).scored.jsonl.zst")
 		echo "$model, $(basename "$prompt" .txt): $got right on validation" >&2
 		if awk "BEGIN { exit !($got > $most) }"; then best=$prompt most=$got; fi
 	done
-	play "$model" "$best" test "${TEST_N:-200}"
+	play "$model" "$best" test "${TEST_N:-200}" || { passed "$model"; continue; }
 	name="$model-$(basename "$best" .txt)"
 	inputs+=(--name "$name=$run/test-$name.scored.jsonl.zst" --baseline "$name")
 done

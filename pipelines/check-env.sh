@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check-env.sh QUESTIONS INDEX [FOLDER …]: is the environment worth training in?
-# Plays the expert, four policies that know nothing, and every policy folder
-# named, on 50 questions, shows what the tools said to each, and ends with status
+# Plays the expert, four policies that know nothing, every policy folder named,
+# and with BASE_URL=… SERVED=NAME the model NAME of a server, on 50 questions, shows what the tools said to each, and ends with status
 # 1 where a gold mail is missing, the expert cannot solve what it should, a right
 # answer is not paid, or a null policy is. Run it before the first training step.
 set -euo pipefail
@@ -19,14 +19,21 @@ fault() {
 	echo "FAULT $*"
 }
 
-play() { # play NAME POLICY: rows, verdicts and what was said on the way
+play() { # play NAME FLAG…: rows, verdicts and what was said on the way
+	local name=$1 status=0
+	shift
 	# shellcheck disable=SC2086 # $game is a list of flags
-	bin/rollout "$questions" --index "$index" $game --shuffle --limit "$n" --temperature 0 --policy "$2" \
-		--out "$dir/rows-$1.jsonl" --progress never 2>"$dir/$1.log" || { cat "$dir/$1.log"; fault "$1 could not be played"; return 0; }
-	if [ -s "$dir/rows-$1.jsonl" ]; then
-		bin/judge "$dir/rows-$1.jsonl" --out "$dir/$1.jsonl" 2>>"$dir/$1.log" || { cat "$dir/$1.log"; fault "$1 could not be judged"; }
+	bin/rollout "$questions" --index "$index" $game --shuffle --limit "$n" --temperature 0 "$@" \
+		--out "$dir/rows-$name.jsonl" --progress never 2>"$dir/$name.log" || status=$?
+	if [ $status -ne 0 ] && [ $status -ne 3 ]; then # 3: some attempts failed, within the limits
+		cat "$dir/$name.log"
+		fault "$name could not be played"
+		return 0
 	fi
-	sed 's/^rollout: //; s/^/  /' "$dir/$1.log"
+	if [ -s "$dir/rows-$name.jsonl" ]; then
+		bin/judge "$dir/rows-$name.jsonl" --out "$dir/$name.jsonl" 2>>"$dir/$name.log" || { cat "$dir/$name.log"; fault "$name could not be judged"; }
+	fi
+	sed 's/^rollout: //; s/^/  /' "$dir/$name.log"
 }
 
 gate() { # gate NAME CONDITION WHAT
@@ -37,14 +44,19 @@ gate() { # gate NAME CONDITION WHAT
 names=(expert null-abstain null-empty null-paste null-repeat)
 for name in "${names[@]}"; do
 	echo "== $name"
-	play "$name" "$name"
+	play "$name" --policy "$name"
 done
 for folder; do
 	name=$(basename "$folder")
 	echo "== $folder"
-	play "$name" "$folder"
+	play "$name" --policy "$folder"
 	names+=("$name")
 done
+if [ -n "${BASE_URL:-}" ]; then
+	echo "== ${SERVED:?is missing: want the name of the model behind BASE_URL}"
+	play served --base-url "$BASE_URL" --model "$SERVED"
+	names+=(served)
+fi
 
 said() { grep -q "$1" "$dir/expert.log"; }
 rows() { if [ -e "$1" ]; then wc -l <"$1"; else echo 0; fi; }
