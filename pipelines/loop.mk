@@ -87,7 +87,7 @@ $(RUN)/rollouts-val-$(1).jsonl.zst: $(RUN)/policy-$(4)/agentmill.json
 $(RUN)/policy-$(1)/agentmill.json: $(RUN)/scored-$(1).jsonl.zst$(if $(SECOND), $(RUN)/second-$(1).jsonl.zst)$(if $(VALIDATE), $(RUN)/scored-val-$(1).jsonl.zst)$(if $(filter-out 0,$(ASYNC)), $(RUN)/policy-$(2)/agentmill.json)
 	$(if $(filter-out 0,$(MONITOR)),pipelines/monitor.sh $(RUN) $(patsubst 1,stop,$(MONITOR)))
 	$$(STAGE) "train: GRPO step $(1) of $(last)" \
-	  bin/train $$< --policy $(RUN)/policy-$(2) --method grpo --lr $(call rate,$(1)) $(if $(filter-out 0,$(ASYNC)),--max-staleness $(ASYNC) )$$(GRPO) --seed $$(SEED) --out $$(@D)
+	  bin/train $$< --policy $(RUN)/policy-$(2) --method grpo --lr $(call rate,$(1)) $(if $(filter 1 stop,$(MONITOR)),--stop-on-alarm $(RUN)/alarms.jsonl )$(if $(filter-out 0,$(ASYNC)),--max-staleness $(ASYNC) )$$(GRPO) --seed $$(SEED) --out $$(@D)
 	rm -rf $(RUN)/policy-$(2)/trainer $(if $(patsubst %0,,$(5)),$(RUN)/policy-$(5)/model.safetensors)
 endef
 number = $(shell printf %02d $$(($(1))))

@@ -54,7 +54,8 @@ bin/rollout "$dir/whole/questions.parquet" --index "$dir/whole/inbox.db" --polic
 	bin/judge 2>/dev/null | sed 's/"answer":{"text":"[^"]*"/"answer":{"text":"Monday"/' |
 	bin/judge --out "$dir/hacked/scored-01.jsonl.zst" 2>/dev/null
 check "it tells of a constant answer" sh -c "pipelines/monitor.sh '$dir/hacked' tell 2>&1 | grep -q 'constant_answer: one answer, .monday.'"
-check "and stops if it shall" sh -c "pipelines/monitor.sh '$dir/hacked' stop; test \$? -eq 5"
+check "and keeps it if it shall stop" sh -c "pipelines/monitor.sh '$dir/hacked' stop 2>/dev/null; test -s '$dir/hacked/alarms.jsonl'"
+check "and train then stops" sh -c "bin/train '$dir/hacked/scored-01.jsonl.zst' --policy '$dir/tiny' --method sft --stop-on-alarm '$dir/hacked/alarms.jsonl' --out '$dir/hacked/child' 2>/dev/null; test \$? -eq 5 -a ! -e '$dir/hacked/child'"
 
 # The pipe of the README.
 bin/synthq "$dir/whole/emails.parquet" --index "$dir/whole/inbox.db" 2>/dev/null |

@@ -48,6 +48,7 @@ type options struct {
 	check   bool
 	drift   float64
 	export  string
+	alarms  string
 	in      ufcli.StringSlice
 	terms   ufcli.StringSlice
 	targets ufcli.StringSlice
@@ -103,6 +104,9 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 	if o.looks() {
 		return look(ctx, env, cfg, o)
 	}
+	if err := o.stopOnAlarm(); err != nil {
+		return err
+	}
 	st, err := train.Run(ctx, cfg)
 	if errors.Is(err, train.ErrNoSignal) {
 		return cli.Stoppedf("%w", err)
@@ -115,6 +119,26 @@ func run(ctx context.Context, env *cli.Env, cfg train.Config, o options) error {
 		return cli.Partialf("%d of %d records were bad", st.Bad, st.Bad+st.Read)
 	}
 	return nil
+}
+
+// stopOnAlarm ends a run whose rows a monitor has rung over, before anything is done.
+func (o *options) stopOnAlarm() error {
+	if o.alarms == "" {
+		return nil
+	}
+	alarms, err := train.ReadAlarms(o.alarms)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--stop-on-alarm: %w", err)
+	case len(alarms) == 0:
+		return nil
+	}
+	more := ""
+	if n := len(alarms) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	first := alarms[0]
+	return cli.Stoppedf("%s in %s: %s%s; nothing was trained, see %s", first.Name, first.Step, first.Text, more, o.alarms)
 }
 
 func summary(cfg train.Config, st train.Stats) string {
