@@ -307,6 +307,9 @@ func (it *item) checkUnique(box *mailbox.Box) {
 	if len(rivals) == 0 {
 		rivals = box.Contradicting(it.asked())
 	}
+	if len(rivals) == 0 {
+		rivals = box.Restating(it.asked())
+	}
 	if len(rivals) > 0 {
 		it.say(checkUnique, Drop, fmt.Sprintf("%d other mails fit as well; %s says %q", len(rivals), rivals[0].Doc.MessageID, rivals[0].Value))
 		return

@@ -175,16 +175,15 @@ func (g *garden) copied() []question.Question {
 	return out
 }
 
-// The faults that are not caught nearly always everywhere.
+// Faults that are named twice.
 const (
 	rivalVersion = "rival mail: the source mail with another value"
 	rivalNote    = "rival mail: a note that answers with another value"
 	otherValue   = "answer changed to a value of the same kind"
 )
 
-// check plants all faults and wants each caught 95 of 100 times, or as often
-// as known says.
-func (g *garden) check(t *testing.T, known map[string]float64) {
+// check plants all faults and wants each caught 95 of 100 times.
+func (g *garden) check(t *testing.T) {
 	t.Helper()
 	rate := map[string]float64{
 		otherValue: g.caught(t, nil, g.spoilt(func(i int, q *question.Question) (ok bool) {
@@ -213,12 +212,8 @@ func (g *garden) check(t *testing.T, known map[string]float64) {
 	rate["copied across splits"] = min(1, 2*g.caught(t, nil, g.copied()))
 	for name, r := range rate {
 		t.Logf("%s: caught %.3f", name, r)
-		least := .95
-		if known[name] > 0 {
-			least = known[name]
-		}
-		if r < least {
-			t.Errorf("%s: caught %.3f, want at least %.2f", name, r, least)
+		if r < .95 {
+			t.Errorf("%s: caught %.3f, want at least .95", name, r)
 		}
 	}
 }
@@ -228,7 +223,7 @@ func TestPlantedInMany(t *testing.T) {
 	w := smallWorld(t)
 	w.synth(t, "q.jsonl", nil)
 	kept, _, _ := w.filter(t, "q.jsonl", nil)
-	newGarden(t, w, kept).check(t, nil)
+	newGarden(t, w, kept).check(t)
 }
 
 // TestCheckersOnRealMail runs the checks over questions that people wrote and
@@ -270,7 +265,5 @@ func TestCheckersOnRealMail(t *testing.T) {
 	if pass < .95 {
 		t.Errorf("%.3f of the answerable questions pass, want at least .95", pass)
 	}
-	// A whole sentence for an answer (a reason, what became of something) has no
-	// sort by which another in its place can be told.
-	newGarden(t, w, kept).check(t, map[string]float64{rivalNote: .88})
+	newGarden(t, w, kept).check(t)
 }

@@ -59,6 +59,29 @@ func TestRivalsNameTheOtherValue(t *testing.T) {
 	}
 }
 
+// Where the answer is a clause, a sentence with the question's words and without
+// the answer is a rival; one that asks, leaves it open or is later is none.
+func TestRestating(t *testing.T) {
+	b := box(
+		"The harbour crane inspection failed because the brakes were worn.",
+		"The harbour crane inspection failed because nobody came.",
+		"Why did the harbour crane inspection fail, who failed it?",
+		"The harbour crane inspection failed for some reason.",
+		"The harbour crane inspection failed, worn brakes they say.",
+		"The harbour crane inspection failed because it rained.",
+	)
+	q := Asked{Question: "Why had the harbour crane inspection failed?", Answer: "the brakes were worn", Gold: []string{"a"}, Now: time.Date(2001, 3, 6, 0, 0, 0, 0, time.UTC)}
+	got := b.Restating(q)
+	if len(got) != 1 || got[0].Doc.MessageID != "b" {
+		t.Errorf("Restating = %v, want b alone", got)
+	}
+	for _, answer := range []string{"March 14", "7 days", "Dana Ashby"} { // other searches know their sorts
+		if q.Answer = answer; b.Restating(q) != nil {
+			t.Errorf("%s: rivals, want none", answer)
+		}
+	}
+}
+
 func TestSameValue(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string

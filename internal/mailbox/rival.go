@@ -102,6 +102,49 @@ func (b *Box) Contradicting(q Asked) []Rival {
 	return out
 }
 
+// fewestMatter is of how many words a question must be made that one sentence
+// with all of them is about the same.
+const fewestMatter = 4
+
+// Restating returns mails other than the gold that have a sentence with all words
+// of the question's matter and others besides, and do not hold the answer: of
+// answers without a sort (a reason, what became of something) nothing else tells
+// a rival. A sentence that asks, or leaves it open, is none.
+func (b *Box) Restating(q Asked) []Rival {
+	matter := Matter(q.Question)
+	if len(matter) < fewestMatter || !sortless(q.Answer) {
+		return nil
+	}
+	asked, answer := stems(q.Question), stems(q.Answer)
+	maps.DeleteFunc(answer, func(w string, _ bool) bool { return asked[w] || len(keyword.Content(w)) == 0 })
+	var out []Rival
+	for _, d := range b.With(matter) {
+		if !q.Now.IsZero() && d.Date.After(q.Now) || d.holdsAny(q.Gold) || 2*common(d.words, answer) >= len(answer) {
+			continue
+		}
+		for _, s := range d.sentences() {
+			if coverage(matter, s.words, nil) == len(matter) && len(s.words) > common(s.words, asked) && !open(&s) {
+				out = append(out, Rival{d, Fold(s.text)})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// sortless reports whether an answer holds no fact, name or number by which
+// another in its place could be told; those in a clause tell little.
+func sortless(text string) bool {
+	const clause = 4 // words
+	a := sortOf(text)
+	return len(a.kinds) == 0 && (!a.number && !a.name || len(strings.Fields(text)) >= clause)
+}
+
+// open reports whether a sentence asks, or says that somebody did something.
+func open(s *sentence) bool {
+	return strings.HasSuffix(strings.TrimSpace(s.text), "?") || s.words["some"] || common(s.words, nobody) > 0
+}
+
 // So many words beside the answer make a passage that one, and so many of them
 // that are not everybody's.
 const (
