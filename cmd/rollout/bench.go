@@ -32,7 +32,7 @@ examples:
 		Flags: []ufcli.Flag{
 			&ufcli.StringFlag{Name: "policy", Required: true, Usage: "measure the policy `FOLDER`", Destination: &o.local.Dir},
 			&ufcli.StringFlag{Name: "base", Usage: "`FOLDER` that replaces the base of an adapter", Destination: &o.local.Base},
-			&ufcli.StringFlag{Name: "precision", Value: "w16", Usage: "compute with weights of this `TYPE`: f32, w16 (bfloat16), or bf16 (bfloat16 multiplied in pairs, where the processor can)", Destination: &o.local.Precision},
+			&ufcli.StringFlag{Name: "precision", Value: "w16", Usage: "compute with weights of this `TYPE`: f32, w16 (bfloat16), bf16 (bfloat16 multiplied in pairs, where the processor can) or w8 (8-bit whole numbers with a step for each output: half the memory of w16, answers differ)", Destination: &o.local.Precision},
 			&ufcli.StringFlag{Name: "device", Value: "cpu", Usage: "`NAME` of the device that computes", Destination: &o.local.Device},
 			&ufcli.IntFlag{Name: "threads", Usage: "use `N` threads (0: one a processor)", Destination: &o.local.Threads},
 			&ufcli.IntFlag{Name: "rounds", Value: 5, Usage: "the median of `N` measurements", Destination: &o.rounds},

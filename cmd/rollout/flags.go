@@ -42,7 +42,7 @@ func (o *options) flags() []ufcli.Flag {
 		&ufcli.StringSliceFlag{Name: "stop", Usage: "end a turn before this `TEXT` (repeatable)", Destination: &o.stop},
 		&ufcli.StringFlag{Name: "constrain", Usage: "hold every turn to `WHAT`: tools (a call of one of the tools, as --tool-format writes it; other tokens are masked)", Destination: &o.constrain},
 		&ufcli.IntFlag{Name: "context", Usage: "at most `N` tokens an attempt (0: what the model allows)", Destination: &o.policy.Local.Context},
-		&ufcli.StringFlag{Name: "precision", Value: "w16", Usage: "compute with weights of this `TYPE`: f32, w16 (bfloat16), or bf16 (bfloat16 multiplied in pairs, where the processor can)", Destination: &o.policy.Local.Precision},
+		&ufcli.StringFlag{Name: "precision", Value: "w16", Usage: "compute with weights of this `TYPE`: f32, w16 (bfloat16), bf16 (bfloat16 multiplied in pairs, where the processor can) or w8 (8-bit whole numbers with a step for each output: half the memory of w16, answers differ)", Destination: &o.policy.Local.Precision},
 		&ufcli.StringFlag{Name: "device", Value: "cpu", Usage: "`NAME` of the device that computes", Destination: &o.policy.Local.Device},
 		&ufcli.StringFlag{Name: "max-memory", Usage: "play only if no more than this `SIZE` of memory is needed (8GB, 500MiB), else say what fits", Destination: &o.memory},
 		&ufcli.StringFlag{Name: "speculate", Usage: "guess tokens ahead and run them at once: ngram (looks up what stood there before), or the `FOLDER` of a smaller policy of the same vocabulary; what is played stays the same", Destination: &o.policy.Local.Speculate},

@@ -17,10 +17,7 @@ type footprint struct {
 }
 
 func footprintOf(c model.Config, dtype device.DType) footprint {
-	size := int64(4)
-	if dtype != device.F32 {
-		size = 2
-	}
+	size := int64(dtype.Size())
 	h, f := int64(c.HiddenSize), int64(c.IntermediateSize)
 	q, kv := int64(c.NumAttentionHeads*c.HeadDim), int64(c.NumKeyValueHeads*c.HeadDim)
 	layers, vocab := int64(c.NumHiddenLayers), int64(c.VocabSize)

@@ -43,7 +43,7 @@ func NewModel(cfg model.Config, b device.Backend, src model.Source, o model.Opti
 }
 
 // precisions maps --precision to how weights are stored.
-var precisions = map[string]device.DType{"f32": device.F32, "w16": device.BF16, "bf16": device.BF16Dot}
+var precisions = map[string]device.DType{"f32": device.F32, "w16": device.BF16, "bf16": device.BF16Dot, "w8": device.Int8}
 
 // Precision returns the weight format called name.
 func Precision(name string) (device.DType, error) {
@@ -61,7 +61,7 @@ type LocalConfig struct {
 	Name      string // of the policy in records; Dir if empty
 	Device    string // as of Device
 	Threads   int    // 0: one a processor
-	Precision string // f32, w16 or bf16
+	Precision string // f32, w16, bf16 or w8
 	Context   int    // most tokens of an attempt; 0: the model's positions
 	Sessions  int    // most attempts at once; 0: a default
 	MaxMemory int64  // most bytes that playing may take; 0: as many as it needs

@@ -23,7 +23,7 @@ func TestUnknownNames(t *testing.T) {
 	_, err := catalog.NewModel(model.Config{ModelType: "gpt2"}, nil, nil, model.Options{})
 	wantError(t, "a family we do not have", err, `model_type is "gpt2": want llama, qwen2 or qwen3`)
 	_, err = catalog.Precision("int3")
-	wantError(t, "a precision we do not have", err, `precision "int3": want bf16, f32 or w16`)
+	wantError(t, "a precision we do not have", err, `precision "int3": want bf16, f32, w16 or w8`)
 	_, err = catalog.Device("tpu", 0)
 	wantError(t, "a device we do not have", err, `device "tpu": want cpu`)
 	_, err = catalog.OpenLocal(catalog.LocalConfig{Dir: t.TempDir(), Precision: "w16", Device: "cpu"})

@@ -22,12 +22,26 @@ type DType int
 // The weight formats. BF16 holds the upper half of a float32, rounded to nearest
 // even, and is multiplied in float32. BF16Dot is the same, but where the device
 // has products of bfloat16 pairs, summed in float32, a product rounds its other
-// factor too.
+// factor too. Int8 holds whole multiples of a step, −127 to 127, to nearest even;
+// every row (output) has a step of its own, its largest magnitude by 127.
 const (
 	F32 DType = iota
 	BF16
 	BF16Dot
+	Int8
 )
+
+// Size is how many bytes a value takes.
+func (d DType) Size() int {
+	switch d {
+	case F32:
+		return 4
+	case Int8:
+		return 1
+	default:
+		return 2
+	}
+}
 
 // A Buffer is an array of float32 on a device. Slice shares memory.
 type Buffer interface {

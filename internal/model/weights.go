@@ -50,7 +50,7 @@ func AllProjections() []string {
 
 // Options say how a model's weights are held.
 type Options struct {
-	DType device.DType // F32, BF16 for w16, or BF16Dot for bf16
+	DType device.DType // F32, BF16 for w16, BF16Dot for bf16, Int8 for w8
 	Train Trainable
 	LoRA  LoRA
 	// Adapter holds the adapters to go on with; nil starts new ones from Seed.

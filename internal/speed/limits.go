@@ -18,10 +18,7 @@ type needs struct {
 }
 
 func needsOf(c model.Config, dtype device.DType) needs {
-	size := 4.0 // bytes a weight
-	if dtype != device.F32 {
-		size = 2
-	}
+	size := float64(dtype.Size())
 	kvSize := 4.0
 	if dtype == device.BF16Dot {
 		kvSize = 2

@@ -39,6 +39,25 @@ func gemm16Generic(t *tile) {
 	}
 }
 
+func gemm8Generic(t *tile) {
+	const nr = 16
+	for i := range t.rows {
+		var acc [nr]float32
+		a := t.a[i*t.aRow:]
+		for k := range t.k {
+			v := a[k*t.aK]
+			b := (*[nr]int8)(t.b8[k*t.bK:])
+			for j := range acc {
+				acc[j] += v * float32(b[j])
+			}
+		}
+		for j, step := range t.steps[:nr] {
+			acc[j] *= step
+		}
+		storeTile(t, i, acc[:])
+	}
+}
+
 func storeTile(t *tile, i int, acc []float32) {
 	c := t.c[i*t.cRow:][:len(acc)]
 	if !t.add {

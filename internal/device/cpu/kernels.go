@@ -8,8 +8,9 @@ type kernels struct {
 	mr   int         // most rows of a tile
 	nr   int         // columns of a panel
 
-	// gemm multiplies a tile; gemm16 one whose b is packed bfloat16.
-	gemm, gemm16 func(t *tile)
+	// gemm multiplies a tile; gemm16 one whose b is packed bfloat16, gemm8 one
+	// whose b is whole numbers, a step for each column.
+	gemm, gemm16, gemm8 func(t *tile)
 	// gemmPairs multiplies a tile whose a and b hold pairs of bfloat16, along k,
 	// in place of float32 values; nil where the processor has no such products.
 	// pairs rounds values to bfloat16, in order; narrowPairs rounds a panel to
@@ -69,8 +70,10 @@ type tile struct {
 	cRow    int
 	rows, k int
 	add     bool
-	b16     []uint16 // in place of b for gemm16
-	pairs   bool     // a and b are pairs of bfloat16, see gemmPairs
+	b16     []uint16  // in place of b for gemm16
+	b8      []int8    // in place of b for gemm8
+	steps   []float32 // of b8's nr columns: sums are multiplied by them
+	pairs   bool      // a and b are pairs of bfloat16, see gemmPairs
 
 	// A step of k fetches the cache lines of b ahead bytes on, moved by aheadStep
 	// bytes a step: what is needed next, which the processor does not guess.
@@ -87,7 +90,7 @@ type adamwConst struct {
 
 var generic = kernels{
 	path: "generic", mr: 4, nr: 16,
-	gemm: gemmGeneric, gemm16: gemm16Generic,
+	gemm: gemmGeneric, gemm16: gemm16Generic, gemm8: gemm8Generic,
 	transpose: transposeGeneric, copyRows: copyRowsGeneric, narrow: narrowGeneric, widen: widenGeneric,
 	fetch: func([]float32) {}, maxOf: maxGeneric, dot: dotGeneric, dot3: dot3Generic,
 	axpy: axpyGeneric, scale: scaleGeneric, mulAdd: mulAddGeneric,

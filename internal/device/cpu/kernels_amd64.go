@@ -43,7 +43,7 @@ func pairsAVX512(dst []uint16, src []float32) {
 
 var avx512 = kernels{
 	path: "avx512", peak: peakAVX512, mr: 12, nr: 32,
-	gemm: gemmAVX512, gemm16: gemm16AVX512,
+	gemm: gemmAVX512, gemm16: gemm16AVX512, gemm8: gemm8AVX512,
 	transpose: transposeAVX512, copyRows: copyRowsAVX512, narrow: narrowAVX512, widen: widenAVX512,
 	fetch: fetchAVX512, maxOf: maxOfAVX512, dot: dotAVX512, dot3: dot3AVX512,
 	axpy: axpyAVX512, scale: scaleAVX512, mulAdd: mulAddAVX512,
@@ -55,7 +55,7 @@ var avx512 = kernels{
 
 var avx2 = kernels{
 	path: "avx2", peak: peakAVX2, mr: 6, nr: 16,
-	gemm: gemmAVX2, gemm16: gemm16AVX2,
+	gemm: gemmAVX2, gemm16: gemm16AVX2, gemm8: gemm8AVX2,
 	transpose: transposeAVX2, copyRows: copyRowsAVX2, narrow: narrowAVX2, widen: widenAVX2,
 	fetch: fetchAVX2, maxOf: maxOfAVX2, dot: dotAVX2, dot3: dot3AVX2,
 	axpy: axpyAVX2, scale: scaleAVX2, mulAdd: mulAddAVX2,

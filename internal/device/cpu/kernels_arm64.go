@@ -7,7 +7,7 @@ func available() []*kernels { return []*kernels{&neon, &generic} }
 
 var neon = kernels{
 	path: "neon", peak: peakNEON, mr: 6, nr: 16,
-	gemm: gemmNEON, gemm16: gemm16NEON,
+	gemm: gemmNEON, gemm16: gemm16NEON, gemm8: gemm8NEON,
 	transpose: transposeNEON, copyRows: copyRowsGeneric, narrow: narrowNEON, widen: widenNEON,
 	fetch: func([]float32) {}, maxOf: maxOfNEON, dot: dotNEON, dot3: dot3NEON,
 	axpy: axpyNEON, scale: scaleNEON, mulAdd: mulAddNEON,

@@ -11,6 +11,9 @@ func gemmAVX512(t *tile)
 func gemm16AVX512(t *tile)
 
 //go:noescape
+func gemm8AVX512(t *tile)
+
+//go:noescape
 func gemmPairsAVX512(t *tile)
 
 //go:noescape
@@ -99,6 +102,9 @@ func gemmAVX2(t *tile)
 
 //go:noescape
 func gemm16AVX2(t *tile)
+
+//go:noescape
+func gemm8AVX2(t *tile)
 
 //go:noescape
 func axpyAVX2(y []float32, a float32, x []float32)

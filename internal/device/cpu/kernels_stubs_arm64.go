@@ -11,6 +11,9 @@ func gemmNEON(t *tile)
 func gemm16NEON(t *tile)
 
 //go:noescape
+func gemm8NEON(t *tile)
+
+//go:noescape
 func axpyNEON(y []float32, a float32, x []float32)
 
 //go:noescape

@@ -123,7 +123,7 @@ func (j *productJob) run(w *worker, unit int) {
 			a = j.apart(w, a, r1-r0, k)
 		}
 		for p := p0; p < p1; p++ {
-			w.tile.setB(j.b, (p*inner+k0)*nr)
+			w.tile.setB(j.b, p, (p*inner+k0)*nr)
 			w.tile.next = cmp.Or(j.after(unit, p, k0)*j.b.stepBytes(nr), near)
 			j.k.sweep(w, a, 0, j.c.data[r0*j.c.stride+p*nr:], r1-r0, min(nr, j.c.cols-p*nr))
 		}
@@ -163,9 +163,11 @@ func (j *productJob) apart(w *worker, a []float32, rows, k int) []float32 {
 	return moved
 }
 
-// setB points the tile at values of a packed matrix.
-func (t *tile) setB(b packed, at int) {
+// setB points the tile at values of panel p of a packed matrix.
+func (t *tile) setB(b packed, p, at int) {
 	switch {
+	case b.int8 != nil:
+		t.b8, t.steps = b.int8[at:], b.steps[p*t.bK:]
 	case b.pairs:
 		t.b = words(b.bf16)[at:]
 	case b.bf16 != nil:
@@ -184,7 +186,10 @@ const near = 8192
 // panel, so that memory is as busy in every pass; in a single one what comes soon.
 func (t *tile) fetch(i, passes int) {
 	size := 4 * t.bK
-	if t.b16 != nil {
+	switch {
+	case t.b8 != nil:
+		size = t.bK
+	case t.b16 != nil:
 		size = 2 * t.bK
 	}
 	if passes == 1 || t.next == near {
@@ -225,6 +230,8 @@ func (k *kernels) run(t *tile) {
 	switch {
 	case t.pairs:
 		k.gemmPairs(t)
+	case t.b8 != nil:
+		k.gemm8(t)
 	case t.b16 != nil:
 		k.gemm16(t)
 	default:

@@ -47,6 +47,11 @@ func words(v []uint16) []float32 {
 	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(v))), len(v)/2)
 }
 
+// quarters views values as four times as many 8-bit values.
+func quarters(v []float32) []int8 {
+	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
+}
+
 // halves views values as twice as many 16-bit values.
 func halves(v []float32) []uint16 {
 	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(v))), 2*len(v))

@@ -13,6 +13,8 @@ type packed struct {
 	f32   []float32
 	bf16  []uint16 // pairs, see narrowGeneric
 	pairs bool     // bf16 holds pairs along k, see kernels.gemmPairs
+	int8  []int8   // multiples of the column's step
+	steps []float32
 }
 
 // A weight is a matrix [out, in], packed with its rows as columns.
@@ -37,7 +39,10 @@ func (w *weight) DType() device.DType { return w.dtype }
 // NewWeight makes a matrix of zeros.
 func (b *Backend) NewWeight(out, in int, dtype device.DType) device.Weight {
 	w := &weight{out: out, in: in, dtype: dtype, pairs: dtype == device.BF16Dot && b.k.gemmPairs != nil}
-	w.packed = w.newPacked(panels(out, b.k.nr) * w.depth(in) * b.k.nr)
+	w.packed = w.newPacked(dtype, panels(out, b.k.nr)*w.depth(in)*b.k.nr)
+	if dtype == device.Int8 {
+		w.packed.steps = make([]float32, panels(out, b.k.nr)*b.k.nr)
+	}
 	return w
 }
 
@@ -49,21 +54,26 @@ func (w *weight) depth(k int) int {
 	return k
 }
 
-// newPacked makes memory for n values, n even, that is given back with w.
-func (w *weight) newPacked(n int) packed {
-	if w.dtype != device.F32 {
-		memory := allocate(n / 2)
-		runtime.AddCleanup(w, release, memory)
+// newPacked makes memory for n values, a multiple of four, that is given back with w.
+func (w *weight) newPacked(dtype device.DType, n int) packed {
+	memory := allocate(n * dtype.Size() / 4)
+	runtime.AddCleanup(w, release, memory)
+	switch dtype {
+	case device.F32:
+		return packed{f32: memory}
+	case device.Int8:
+		return packed{int8: quarters(memory)}
+	default:
 		return packed{bf16: halves(memory), pairs: w.pairs}
 	}
-	memory := allocate(n)
-	runtime.AddCleanup(w, release, memory)
-	return packed{f32: memory}
 }
 
 // stepBytes is the size of a step of k of a panel of nr columns.
 func (p packed) stepBytes(nr int) int {
-	if p.bf16 != nil && !p.pairs {
+	switch {
+	case p.int8 != nil:
+		return nr
+	case p.bf16 != nil && !p.pairs:
 		return 2 * nr
 	}
 	return 4 * nr
@@ -81,33 +91,40 @@ func (b *Backend) SetWeight(w device.Weight, values device.Buffer) {
 	b.pool.do(j, panels(j.w.out, b.k.nr))
 }
 
-// panel is where a panel of k rows is built: in place, or for bfloat16 in scratch memory.
+// panel is where a panel of k rows is built: in place for float32, else in scratch memory.
 func (p packed) panel(w *worker, at, n int) []float32 {
-	if p.bf16 != nil {
+	if p.f32 == nil {
 		return w.floats(slotPanel, n)
 	}
 	return p.f32[at:][:n]
 }
 
-// keep stores a panel built by panel.
+// keep stores a whole panel built by panel.
 func (p packed) keep(k *kernels, at int, panel []float32) {
 	switch {
 	case p.pairs:
 		k.narrowPairs(p.bf16[at:][:len(panel)], panel)
 	case p.bf16 != nil:
 		k.narrow(p.bf16[at:][:len(panel)], panel, k.nr)
+	case p.int8 != nil:
+		steps := p.steps[at/len(panel)*k.nr:][:k.nr]
+		stepsOf(steps, panel)
+		toSteps(p.int8[at:][:len(panel)], panel, steps)
 	}
 }
 
-// rows returns n values of a packed matrix, widened where they are bfloat16.
-func (p packed) rows(k *kernels, w *worker, at, n int) []float32 {
-	if p.bf16 == nil {
+// rows returns n values of panel q of a packed matrix, as float32.
+func (p packed) rows(k *kernels, w *worker, q, at, n int) []float32 {
+	if p.f32 != nil {
 		return p.f32[at:][:n]
 	}
 	block := w.floats(slotWide, n)
-	if p.pairs {
+	switch {
+	case p.int8 != nil:
+		fromSteps(block, p.int8[at:][:n], p.steps[q*k.nr:][:k.nr])
+	case p.pairs:
 		k.widenPairs(block, p.bf16[at:][:n])
-	} else {
+	default:
 		k.widen(block, p.bf16[at:][:n], k.nr)
 	}
 	return block
@@ -141,11 +158,20 @@ func (b *Backend) turn(w *weight) {
 	}
 	n := panels(w.in, b.k.nr)
 	if w.turned.f32 == nil && w.turned.bf16 == nil {
-		w.turned = w.newPacked(n * w.depth(w.out) * b.k.nr)
+		w.turned = w.newPacked(w.turnedType(), n*w.depth(w.out)*b.k.nr)
 	}
 	b.jobs.turn = turnJob{b.k, w}
 	b.pool.do(&b.jobs.turn, n)
 	w.fresh = true
+}
+
+// turnedType is how the transpose is stored. Whole numbers have a step for each row of
+// the matrix, which are columns here: float32 holds them as they are.
+func (w *weight) turnedType() device.DType {
+	if w.dtype == device.Int8 {
+		return device.F32
+	}
+	return w.dtype
 }
 
 type turnJob struct {
@@ -162,7 +188,7 @@ func (j *turnJob) run(w *worker, q int) {
 		clear(panel)
 	}
 	for o := 0; o < out; o += nr {
-		block := j.w.packed.rows(j.k, w, o*j.w.depth(in)+q*nr*nr, j.w.depth(cols)*nr)
+		block := j.w.packed.rows(j.k, w, o/nr, o*j.w.depth(in)+q*nr*nr, j.w.depth(cols)*nr)
 		j.k.transpose(panel[o*nr:], nr, block, nr, cols, min(nr, out-o))
 	}
 	j.w.turned.keep(j.k, q*depth*nr, panel)

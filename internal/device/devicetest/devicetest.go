@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t testing.TB) device.Backend) {
 		{"linear", testLinear},
 		{"linear of nothing", testLinearEmpty},
 		{"linear, bf16 weight", testLinearBF16},
+		{"linear, int8 weight", testLinearInt8},
 		{"linear gradients", testLinearGrads},
 		{"embed", testEmbed},
 		{"rmsnorm", testRMSNorm},

@@ -14,7 +14,7 @@ func testRowsAlone(s *suite) {
 	const in, out = 801, 70
 	x, dy := s.values(maxRows*in, 1), s.values(maxRows*out, 1)
 	w := s.values(in*out, 1)
-	for _, dtype := range []device.DType{device.F32, device.BF16, device.BF16Dot} {
+	for _, dtype := range []device.DType{device.F32, device.BF16, device.BF16Dot, device.Int8} {
 		weight := s.weight(w, out, in, dtype)
 		forward := func(from, to int) []float32 {
 			y := s.mat(make([]float32, (to-from)*out), out)

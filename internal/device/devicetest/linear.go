@@ -2,6 +2,7 @@ package devicetest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"agentmill/internal/device"
@@ -63,10 +64,10 @@ func testLinearBF16(s *suite) {
 	for _, c := range shapes {
 		rows, in, out := c[0], c[1], c[2]
 		x, w, dy := s.values(rows*in, 1), s.values(out*in, 0.3), s.values(rows*out, 1)
-		s.linearBF16(fmt.Sprint(c), device.BF16, x, w, dy, in, out)
+		s.linearAs(fmt.Sprint(c), device.BF16, toBF16, x, w, dy, in, out)
 		toBF16(x)
 		toBF16(dy)
-		s.linearBF16(fmt.Sprint(c, " with factors of bfloat16"), device.BF16Dot, x, w, dy, in, out)
+		s.linearAs(fmt.Sprint(c, " with factors of bfloat16"), device.BF16Dot, toBF16, x, w, dy, in, out)
 	}
 }
 
@@ -77,11 +78,11 @@ func toBF16(v []float32) {
 	}
 }
 
-// linearBF16 checks products with a weight of dtype, whose values are rounded.
-func (s *suite) linearBF16(name string, dtype device.DType, x, values, dy []float32, in, out int) {
+// linearAs checks products with a weight of dtype, which rounds its values.
+func (s *suite) linearAs(name string, dtype device.DType, round func(v []float32), x, values, dy []float32, in, out int) {
 	w := slices.Clone(values)
 	weight := s.weight(w, out, in, dtype)
-	toBF16(w)
+	round(w)
 	my, mdx := s.mat(make([]float32, len(dy)), out), s.mat(make([]float32, len(x)), in)
 	want, wantDx := make([]float64, len(dy)), make([]float64, len(x))
 	ref.Linear(want, wide(x), wide(w), in, out)
@@ -90,6 +91,35 @@ func (s *suite) linearBF16(name string, dtype device.DType, x, values, dy []floa
 	s.b.LinearInputGrad(mdx, s.mat(dy, out), weight)
 	s.close("linear", "y of "+name, s.read(my), want)
 	s.close("linear", "dx of "+name, s.read(mdx), wantDx)
+}
+
+// testLinearInt8 compares with the values that are stored: whole multiples of a row's step.
+func testLinearInt8(s *suite) {
+	for _, c := range shapes {
+		rows, in, out := c[0], c[1], c[2]
+		x, w, dy := s.values(rows*in, 1), s.values(out*in, 0.3), s.values(rows*out, 1)
+		s.linearAs(fmt.Sprint(c, " of whole numbers"), device.Int8, toInt8(in), x, w, dy, in, out)
+		clear(w[:in]) // a row without a step
+		s.linearAs(fmt.Sprint(c, " with a row of zeros"), device.Int8, toInt8(in), x, w, dy, in, out)
+	}
+}
+
+// toInt8 rounds rows of in values to whole multiples of their largest magnitude by 127.
+func toInt8(in int) func(v []float32) {
+	return func(v []float32) {
+		for row := range slices.Chunk(v, max(in, 1)) {
+			var most float32
+			for _, x := range row {
+				most = max(most, float32(math.Abs(float64(x))))
+			}
+			step := most / 127
+			for i, x := range row {
+				if step > 0 {
+					row[i] = float32(math.RoundToEven(float64(x/step))) * step
+				}
+			}
+		}
+	}
 }
 
 func testLinearGrads(s *suite) {

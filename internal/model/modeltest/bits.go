@@ -58,7 +58,7 @@ func whole(int) int { return 100 }
 // each sample alone, and with random schedules: sequences of random lengths that
 // start, wait and go on at random, beside others.
 func (f Family) testSameBits(t *testing.T) {
-	for _, dtype := range []device.DType{device.F32, device.BF16, device.BF16Dot} {
+	for _, dtype := range []device.DType{device.F32, device.BF16, device.BF16Dot, device.Int8} {
 		m := f.open(t, model.Options{DType: dtype})
 		samples := f.samples()
 		want := logitsOf(m, samples, whole)

@@ -20,19 +20,18 @@ const (
 
 var regA = []string{"AX", "BX", "CX", "DX"}
 
-// matrix writes gemm and gemm16: one function each, with a loop for every
-// number of rows.
+// matrix writes the products: one function each, with a loop for every number of
+// rows.
 func (g *gen) matrix() {
 	for _, name := range g.products() {
-		half := name == "gemm16"
 		g.text(name, []arg{{"t", "*tile"}}, "")
-		g.loadTile(half)
+		g.loadTile(name)
 		for rows := g.mr; rows > 1; rows-- {
 			g.op("CMPQ tile_rows(%s), $%d", regTile, rows)
 			g.op("JEQ rows%d%s", rows, name)
 		}
 		for rows := 1; rows <= g.mr; rows++ {
-			g.rows(rows, name, half)
+			g.rows(rows, name)
 		}
 	}
 }
@@ -40,9 +39,9 @@ func (g *gen) matrix() {
 // products are the matrix kernels of the instruction set.
 func (g *gen) products() []string {
 	if g.wide() {
-		return []string{"gemm", "gemm16", "gemmPairs"}
+		return []string{"gemm", "gemm16", "gemm8", "gemmPairs"}
 	}
-	return []string{"gemm", "gemm16"}
+	return []string{"gemm", "gemm16", "gemm8"}
 }
 
 // dot adds the products of the bfloat16 pairs of x and y to sum. The assembler
@@ -64,7 +63,7 @@ func (g *gen) evex(opcode, reg, v, rm int) {
 }
 
 // loadTile reads the tile and turns strides into bytes.
-func (g *gen) loadTile(half bool) {
+func (g *gen) loadTile(name string) {
 	g.op("MOVQ t+0(FP), %s", regTile)
 	g.op("MOVQ tile_aRow(%s), %s", regTile, regARow)
 	g.op("SHLQ $2, %s", regARow)
@@ -76,8 +75,11 @@ func (g *gen) loadTile(half bool) {
 		g.op("ADDQ %s, %s", regARow, regA[i])
 	}
 	b, shift := "tile_b", 2
-	if half {
+	switch name {
+	case "gemm16":
 		b, shift = "tile_b16", 1
+	case "gemm8":
+		b, shift = "tile_b8", 0
 	}
 	g.op("MOVQ %s(%s), %s", b, regTile, regB)
 	g.op("MOVQ tile_bK(%s), %s", regTile, regBK)
@@ -89,7 +91,7 @@ func (g *gen) loadTile(half bool) {
 	g.op("MOVQ tile_c(%s), %s", regTile, regC)
 	g.op("MOVQ tile_cRow(%s), %s", regTile, regCRow)
 	g.op("SHLQ $2, %s", regCRow)
-	if half && g.wide() {
+	if name == "gemm16" && g.wide() {
 		g.op("VMOVUPS %s, Z31", constant("upper"))
 	}
 }
@@ -105,7 +107,7 @@ func (g *gen) a(row int) string {
 }
 
 // rows writes the loop over k for a number of rows, and the store.
-func (g *gen) rows(rows int, name string, half bool) {
+func (g *gen) rows(rows int, name string) {
 	g.mark(fmt.Sprintf("rows%d%s", rows, name))
 	for i := range rows {
 		g.op("VXORPS %s, %s, %s", xmm(2*i), xmm(2*i), xmm(2*i))
@@ -116,7 +118,7 @@ func (g *gen) rows(rows int, name string, half bool) {
 	g.op("JZ %s", store)
 	g.op("PCALIGN $32")
 	g.mark(loop)
-	g.loadB(half)
+	g.loadB(name)
 	for i := range rows {
 		at := []string{"(%s)", "(%s)(%s*1)", "(%s)(%s*2)"}[i%3]
 		operand := fmt.Sprintf("(%s)", regA[i/3])
@@ -141,6 +143,14 @@ func (g *gen) rows(rows int, name string, half bool) {
 	g.op("DECQ %s", regK)
 	g.op("JNZ %s", loop)
 	g.mark(store)
+	if name == "gemm8" {
+		g.op("MOVQ tile_steps(%s), %s", regTile, regB)
+		for i := range rows {
+			for h := range 2 {
+				g.op("VMULPS %d(%s), %s, %s", h*g.bytes(), regB, g.sum(i, h), g.sum(i, h))
+			}
+		}
+	}
 	g.store(rows)
 }
 
@@ -152,18 +162,28 @@ func xmm(n int) string {
 	return fmt.Sprint("X", n)
 }
 
-// loadB fetches what the tile says comes next, and loads two registers of b, widening bfloat16 pairs: the upper halves are
-// the first columns, the lower halves the others.
-func (g *gen) loadB(half bool) {
+// loadB fetches what the tile says comes next, and loads two registers of b. Of
+// bfloat16 pairs the upper halves are the first columns, the lower halves the others.
+func (g *gen) loadB(name string) {
 	g.op("PREFETCHT0 (%s)", regAhead)
-	if !half && g.wide() {
-		g.op("PREFETCHT0 64(%s)", regAhead)
-	}
-	if !half {
+	switch name {
+	case "gemm16":
+		g.loadHalves()
+	case "gemm8":
+		for h := range 2 {
+			g.op("VPMOVSXBD %d(%s), %s", h*g.lanes, regB, g.b(h))
+			g.op("VCVTDQ2PS %s, %s", g.b(h), g.b(h))
+		}
+	default:
+		if g.wide() {
+			g.op("PREFETCHT0 64(%s)", regAhead)
+		}
 		g.op("VMOVUPS (%s), %s", regB, g.b(0))
 		g.op("VMOVUPS %d(%s), %s", g.bytes(), regB, g.b(1))
-		return
 	}
+}
+
+func (g *gen) loadHalves() {
 	g.op("VMOVUPS (%s), %s", regB, g.b(0))
 	g.op("VPSLLD $16, %s, %s", g.b(0), g.b(1))
 	if g.wide() {

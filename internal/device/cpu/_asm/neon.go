@@ -18,6 +18,7 @@ var neonWords = map[string]uint32{
 	"FCMGT": 0x6ea0e400, "FCMEQ": 0x4e20e400, "FADDP": 0x6e20d400,
 	"FSQRT": 0x6ea1f800, "FRINTN": 0x4e218800, "FCVTNS": 0x4e21a800, "FNEG": 0x6ea0f800, "FMAXV": 0x6e30f800,
 	"ADD": 0x4ea08400, "AND": 0x4e201c00, "ORR": 0x4ea01c00, "EOR": 0x6e201c00, "BIC": 0x4e601c00, "BSL": 0x6e601c00,
+	"SXTL.H": 0x0f08a400, "SXTL2.H": 0x4f08a400, "SXTL": 0x0f10a400, "SXTL2": 0x4f10a400, "SCVTF": 0x4e21d800,
 	"SHL16": 0x4f305400, "SHL23": 0x4f375400, "USHR16": 0x6f300400,
 	"TRN1": 0x4e802800, "TRN2": 0x4e806800, "TRN1.D": 0x4ec02800, "TRN2.D": 0x4ec06800,
 	"FCVTL": 0x0e617800, "FCVTL2": 0x4e617800, "FMLA.D": 0x4e60cc00, "FADDP.D": 0x7e70d800,
@@ -117,11 +118,11 @@ const (
 	neonRow0 = 7
 )
 
-// matrix writes gemm and gemm16.
+// matrix writes the products.
 func (g *neonGen) matrix() {
-	for _, name := range []string{"gemm", "gemm16"} {
+	for _, name := range []string{"gemm", "gemm16", "gemm8"} {
 		g.text(name, []arg{{"t", "*tile"}}, "")
-		g.loadTile(name == "gemm16")
+		g.loadTile(name)
 		for rows := g.mr; rows > 1; rows-- {
 			g.op("CMP $%d, R13", rows)
 			g.op("BEQ rows%d%s", rows, name)
@@ -133,11 +134,14 @@ func (g *neonGen) matrix() {
 }
 
 // loadTile reads the tile and turns strides into bytes.
-func (g *neonGen) loadTile(half bool) {
+func (g *neonGen) loadTile(name string) {
 	g.op("MOVD t+0(FP), %s", neonTile)
 	b, size := "b", 2
-	if half {
+	switch name {
+	case "gemm16":
 		b, size = "b16", 1
+	case "gemm8":
+		b, size = "b8", 0
 	}
 	g.op("MOVD tile_rows(%s), R13", neonTile)
 	g.op("MOVD tile_k(%s), %s", neonTile, neonK)
@@ -181,6 +185,13 @@ func (g *neonGen) rows(rows int, name string) {
 	g.op("SUBS $1, %s", neonK)
 	g.op("BNE loop%d%s", rows, name)
 	g.mark(fmt.Sprintf("store%d%s", rows, name))
+	if name == "gemm8" {
+		g.op("MOVD tile_steps(%s), R14", neonTile)
+		g.op("VLD1 (R14), %s", list(0, 4))
+		for i := range 4 * rows {
+			g.v3("FMUL", 8+i, 8+i, i%4)
+		}
+	}
 	g.op("CBZ R15, put%d%s", rows, name)
 	g.op("MOVD %s, R14", neonC)
 	for r := range rows {
@@ -200,8 +211,18 @@ func (g *neonGen) rows(rows int, name string) {
 
 // loadB reads a row of the panel, widened where it is bfloat16.
 func (g *neonGen) loadB(name string) {
-	if name == "gemm" {
+	switch name {
+	case "gemm":
 		g.op("VLD1.P (%s)(%s), %s", neonB, neonBK, list(0, 4))
+		return
+	case "gemm8":
+		g.op("VLD1.P (%s)(%s), %s", neonB, neonBK, list(7, 1))
+		g.v2("SXTL.H", 6, 7)
+		g.v2("SXTL2.H", 7, 7)
+		for i := range 4 {
+			g.v2([]string{"SXTL", "SXTL2"}[i%2], i, 6+i/2)
+			g.v2("SCVTF", i, i)
+		}
 		return
 	}
 	g.op("VLD1.P (%s)(%s), %s", neonB, neonBK, list(0, 2))
