@@ -28,7 +28,7 @@ model: ## fetch the small model that the demo starts from, into models/smollm2
 	pipelines/model.sh models/smollm2
 
 test: ## every test that needs no pip (12 minutes at most)
-	go test -shuffle=on $(TESTFLAGS) ./...
+	go test -timeout 30m -shuffle=on $(TESTFLAGS) ./...
 	$(MAKE) --no-print-directory smoke
 
 race: ## the concurrent packages under the race detector (needs a C compiler)

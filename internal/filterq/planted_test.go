@@ -229,6 +229,7 @@ func TestPlantedInMany(t *testing.T) {
 // TestCheckersOnRealMail runs the checks over questions that people wrote and
 // verified: nearly all must pass, and planted faults must not.
 func TestCheckersOnRealMail(t *testing.T) {
+	t.Parallel()
 	shared := os.Getenv("AGENTMILL_SHARED")
 	if shared == "" {
 		t.Skip("AGENTMILL_SHARED names no folder with real mail and questions")

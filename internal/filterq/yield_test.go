@@ -15,6 +15,7 @@ import (
 // TestYieldOnRealMail makes questions of a whole sample of real mail without a
 // model, and counts what the checks leave.
 func TestYieldOnRealMail(t *testing.T) {
+	t.Parallel()
 	shared := os.Getenv("AGENTMILL_SHARED")
 	if shared == "" {
 		t.Skip("AGENTMILL_SHARED names no folder with real mail and questions")
