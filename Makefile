@@ -20,9 +20,9 @@ demo-long: build $(if $(filter models/smollm2,$(MODEL)),model) ## the same with 
 enron: build $(if $(filter models/smollm2,$(MODEL)),model) ## the same on real Enron mail: MAIL=… [CUSTODIANS=…] [QUESTIONS=…]
 	$(MAKE) --no-print-directory -f pipelines/enron.mk POLICY=$(MODEL) MAIL="$(MAIL)" CUSTODIANS="$(CUSTODIANS)" QUESTIONS="$(QUESTIONS)"
 
-build: ## the seven programs and two helpers, into bin/
+build: ## the seven programs and three helpers, into bin/
 	@mkdir -p bin
-	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/... ./tools/samplemail ./tools/tinymodel
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/... ./tools/samplemail ./tools/tinymodel ./tools/results
 
 model: ## fetch the small model that the demo starts from, into models/smollm2
 	pipelines/model.sh models/smollm2

@@ -3,6 +3,7 @@
 #
 #   MAIL        the corpus as CMU gives it (tar.gz, never unpacked), or a maildir tree
 #   QUESTIONS   questions with splits; without it they are synthesised from the mail
+#   OWNERS      whose each mailbox is, for ingest --owners; else found from the mail
 #   CUSTODIANS  mailbox folders, as allen-p,delainey-d; by default those of QUESTIONS' inboxes
 
 RUN      ?= runs/enron
@@ -40,7 +41,7 @@ $(RUN)/emails.parquet $(RUN)/inbox.db &: $(MAIL)
 	test -n "$(MAIL)" || { echo "enron: MAIL is not set: give the corpus, as MAIL=enron_mail_20150507.tar.gz" >&2; exit 2; }
 	mkdir -p $(RUN)
 	$(STAGE) "ingest: $(if $(custodians),$(custodians),all custodians)" \
-	  bin/ingest $(MAIL) $(custodians:%=--match %) --index $(RUN)/inbox.db --out $(RUN)/emails.parquet
+	  bin/ingest $(MAIL) $(custodians:%=--match %) $(if $(OWNERS),--owners $(OWNERS)) --index $(RUN)/inbox.db --out $(RUN)/emails.parquet
 
 $(RUN)/candidates.jsonl.zst: $(RUN)/emails.parquet $(RUN)/inbox.db
 	$(STAGE) "synthq: questions with answers from the mails" \

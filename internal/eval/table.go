@@ -201,7 +201,18 @@ func (g *grid) line(i int) []string {
 // Markdown writes the result as Markdown.
 func (r *Result) Markdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", r.headline())
+	fmt.Fprintf(&b, "%s\n%s\n%s\n", r.headline(), r.MarkdownTables(), r.footnote())
+	for _, n := range r.Notes {
+		fmt.Fprintf(&b, "\n%s\n", n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// MarkdownTables are the tables alone, a blank line around each, for a page that
+// says by itself what they are about.
+func (r *Result) MarkdownTables() string {
+	var b strings.Builder
 	for _, g := range r.grids() {
 		fmt.Fprintf(&b, "\n**%s**\n\n|", g.title)
 		for _, h := range g.head {
@@ -212,12 +223,7 @@ func (r *Result) Markdown(w io.Writer) error {
 			fmt.Fprintf(&b, "| %s |\n", strings.Join(escapeAll(row), " | "))
 		}
 	}
-	fmt.Fprintf(&b, "\n%s\n", r.footnote())
-	for _, n := range r.Notes {
-		fmt.Fprintf(&b, "\n%s\n", n)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 func escapeAll(cells []string) []string {

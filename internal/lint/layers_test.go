@@ -48,7 +48,7 @@ var free = []string{"tools/", "bench/", "tests/"}
 
 // onlyIn names, for a module, the packages of ours that may import it.
 var onlyIn = map[string][]string{
-	"github.com/urfave/cli/v2":          {"internal/cli", "internal/catalog", "cmd/ingest", "cmd/synthq", "cmd/filterq", "cmd/rollout", "cmd/judge", "cmd/train", "cmd/eval", "tools/samplemail", "tools/tinymodel"},
+	"github.com/urfave/cli/v2":          {"internal/cli", "internal/catalog", "cmd/ingest", "cmd/synthq", "cmd/filterq", "cmd/rollout", "cmd/judge", "cmd/train", "cmd/eval", "tools/samplemail", "tools/tinymodel", "tools/results"},
 	"github.com/parquet-go/parquet-go":  {"internal/dataset"},
 	"github.com/sashabaranov/go-openai": {"internal/openai"},
 	"modernc.org/sqlite":                {"internal/mailstore", "bench/ingest"},
