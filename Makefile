@@ -20,6 +20,9 @@ demo-long: build $(if $(filter models/smollm2,$(MODEL)),model) ## the same with 
 enron: build $(if $(filter models/smollm2,$(MODEL)),model) ## the same on real Enron mail: MAIL=… [CUSTODIANS=…] [QUESTIONS=…]
 	$(MAKE) --no-print-directory -f pipelines/enron.mk POLICY=$(MODEL) MAIL="$(MAIL)" CUSTODIANS="$(CUSTODIANS)" QUESTIONS="$(QUESTIONS)"
 
+results: build $(if $(filter models/smollm2,$(MODEL)),model) ## the comparisons of docs/RESULTS.md, one by one: about a day of two cores each group
+	$(MAKE) --no-print-directory -f pipelines/results.mk POLICY=$(MODEL)
+
 build: ## the seven programs and three helpers, into bin/
 	@mkdir -p bin
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/... ./tools/samplemail ./tools/tinymodel ./tools/results
@@ -70,4 +73,4 @@ clean: ## remove binaries and runs, keep the model
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F'\t' '{printf "  %-14s %s\n", $$1, $$2}'
 
-.PHONY: demo demo-long enron build model test race smoke check-env test-interop test-server check fmt vet lint generate clean help
+.PHONY: demo demo-long enron results build model test race smoke check-env test-interop test-server check fmt vet lint generate clean help

@@ -192,7 +192,7 @@ endef
 # the comparison of all policies
 $(eval $(call unit,enron-heuristic,main,heuristic,,,,the heuristic: a program without a model))
 $(eval $(call unit,enron-prompted,main,prompted,enron-heuristic,,,the model before any training))
-$(eval $(call unit,enron-strong,main,prompted,enron-heuristic,$(if $(STRONG),,need-STRONG),POLICY=replay:$(STRONG) GAME="--search all --max-turns 10 --tool-format line",a strong assistant's recorded play of some of the questions$(comma) judged by match))
+$(eval $(call unit,enron-strong,main,prompted,enron-heuristic,$(if $(STRONG),,need-STRONG),POLICY=replay:$(STRONG) GAME="--search all --max-turns 11 --tool-format line",a strong assistant's recorded play of some of the questions$(comma) judged by match))
 
 s1 := $(firstword $(SEEDS))
 mixes := expert teacher both reading

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"agentmill/internal/atomicfile"
@@ -173,7 +174,7 @@ func count(n int) string {
 	if n == 0 {
 		return "–"
 	}
-	return fmt.Sprint(n)
+	return strconv.Itoa(n)
 }
 
 func minutes(seconds float64) string {

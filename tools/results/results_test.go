@@ -83,7 +83,7 @@ func TestUnitToPage(t *testing.T) {
 
 	page, list := filepath.Join(dir, "page.md"), filepath.Join(dir, "list.tsv")
 	put(t, list, "main\tbetter\tmake better\ta better one\nmain\tworst\tmake worst\tthe worst\nrest\tother\tmake other\tanother\n")
-	put(t, page, "by hand\n<!-- table main -->\nold\n<!-- end -->\nbetween\n<!-- table rest --><!-- end -->\n<!-- made -->\n<!-- end --><!-- not run -->\n<!-- end -->\nthe end\n")
+	put(t, page, "by hand\n<!-- table main -->\nof yesterday\n<!-- end -->\nbetween\n<!-- table rest --><!-- end -->\n<!-- made -->\n<!-- end --><!-- not run -->\n<!-- end -->\nthe end\n")
 	for range 2 { // the second time nothing changes
 		mustRun(t, "page", "--list", list, "--units", filepath.Join(dir, "units"), page)
 	}
@@ -97,7 +97,7 @@ func TestUnitToPage(t *testing.T) {
 			t.Errorf("the page lacks %q:\n%s", want, got)
 		}
 	}
-	for _, not := range []string{"old", "| base |", "`make better`"} {
+	for _, not := range []string{"of yesterday", "| base |", "`make better`"} {
 		if strings.Contains(got, not) {
 			t.Errorf("the page has %q:\n%s", not, got)
 		}

@@ -22,15 +22,15 @@ import (
 
 // A unit is one comparison: what eval says of it, and what made it.
 type unit struct {
-	Name     string       `json:"unit"`
-	About    string       `json:"about,omitempty"`
-	Command  string       `json:"command,omitempty"`
-	Settings string       `json:"settings,omitempty"`
+	Name     string `json:"unit"`
+	About    string `json:"about,omitempty"`
+	Command  string `json:"command,omitempty"`
+	Settings string `json:"settings,omitempty"`
 	// Baselines are the policies that are there to be compared with.
 	Baselines []string     `json:"baselines"`
-	Model    *model       `json:"model,omitempty"`
-	Made     []stage      `json:"made,omitempty"` // training of this unit's run, in order
-	Result   *eval.Result `json:"result"`         // as eval --json
+	Model     *model       `json:"model,omitempty"`
+	Made      []stage      `json:"made,omitempty"` // training of this unit's run, in order
+	Result    *eval.Result `json:"result"`         // as eval --json
 }
 
 // A model is the policy that a run started from.
