@@ -214,12 +214,12 @@ what-unfiltered := the expert's play of extractive questions that no filter saw
 mixrows = $(call rows,$(mix-$(1):%=enron-rows-%))
 # $(1) mix, $(2) seed, $(3) table, $(4) compared with
 sft = $(eval $(call unit,enron-sft-$(1)-$(2),$(3),sft,$(4),$(call mixrows,$(1)),SFT_ROWS="$(call mixrows,$(1))" SEED=$(2),after SFT on $(what-$(1))$(comma) seed $(2)))
-grpo = $(eval $(call unit,enron-grpo-$(1),main,best,enron-sft-$(MIX)-$(1),$(call played,enron-sft-$(MIX)-$(1)),START=$(call policy,enron-sft-$(MIX)-$(1)) SEED=$(1),and then GRPO$(comma) the checkpoint that is best on validation$(comma) seed $(1)))
+grpo = $(eval $(call unit,enron-grpo-$(1),main,best,enron-sft-$(MIX)-$(1),$(call played,enron-sft-$(MIX)-$(1)),START=$(call policy,enron-sft-$(MIX)-$(1)) SEED=$(1),after GRPO from enron-sft-$(MIX)-$(1)$(comma) the checkpoint that is best on validation$(comma) seed $(1)))
 
 $(foreach s,$(s1),$(foreach m,$(mixes),$(call sft,$(m),$(s),main,$(if $(filter expert,$(m)),enron-heuristic,enron-sft-expert-$(s))))$(call grpo,$(s)))
 $(foreach s,$(wordlist 2,99,$(SEEDS)),$(foreach m,$(mixes),$(call sft,$(m),$(s),main,$(if $(filter expert,$(m)),enron-heuristic,enron-sft-expert-$(s))))$(call grpo,$(s)))
 $(foreach m,$(mixes),$(eval $(call pooled,enron-sft-$(m),main,$(SEEDS:%=enron-sft-$(m)-%),$(if $(filter expert,$(m)),enron-heuristic,enron-sft-expert),after SFT on $(what-$(m))$(comma) all seeds)))
-$(eval $(call pooled,enron-grpo,main,$(SEEDS:%=enron-grpo-%),enron-sft-$(MIX),and then GRPO$(comma) all seeds))
+$(eval $(call pooled,enron-grpo,main,$(SEEDS:%=enron-grpo-%),enron-sft-$(MIX),after GRPO$(comma) all seeds))
 
 # the error budget: $(1) the policy's unit, $(2) what the loop is told of it, $(3) whose play, $(4) what is needed
 budget = $(eval $(call unit,$(1)-oracle-search,budget,$(3),$(1),$(4),$(2) GAME="$(GAME) --oracle search",$(1) after the expert's search))\
@@ -237,7 +237,7 @@ $(foreach p,enron-sft-$(MIX)-$(s1) enron-grpo-$(s1),$(call budgeted,budget,$(p))
 $(eval $(call unit,sample-heuristic,sample,heuristic,,,,the heuristic))
 $(eval $(call unit,sample-prompted,sample,prompted,sample-heuristic,,,the model before any training))
 $(eval $(call unit,sample-sft,sample,sft,sample-heuristic,$(call rows,sample-rows-expert),SFT_ROWS=$(call rows,sample-rows-expert),after SFT on the expert's play))
-$(eval $(call unit,sample-grpo,sample,best,sample-sft,$(call played,sample-sft),START=$(call policy,sample-sft),and then GRPO$(comma) $(SAMPLE_STEPS) steps))
+$(eval $(call unit,sample-grpo,sample,best,sample-sft,$(call played,sample-sft),START=$(call policy,sample-sft),after $(SAMPLE_STEPS) steps of GRPO from sample-sft$(comma) the checkpoint that is best on validation))
 $(foreach p,sample-sft sample-grpo,$(call budgeted,budget,$(p)))
 
 # ablations, $(ABL_STEPS) steps from the same policy each: $(1) mail, $(2) name, $(3) table, $(4) what the loop is told,
