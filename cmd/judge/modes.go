@@ -159,6 +159,9 @@ func alarmText(alarms []judge.Alarm) string {
 		for _, e := range a.Examples {
 			fmt.Fprintf(&b, "  %s  %q -> %q\n", e.ID, e.Question, e.Answer)
 		}
+		for _, e := range a.Before {
+			fmt.Fprintf(&b, "  before: %s  %q -> %q\n", e.ID, e.Question, e.Answer)
+		}
 	}
 	return b.String()
 }

@@ -23,6 +23,7 @@ type Alarm struct {
 	Limit    float64   `json:"limit"`
 	Text     string    `json:"text"`
 	Examples []Example `json:"examples"`
+	Before   []Example `json:"before,omitempty"` // rows of an earlier step, to compare with
 }
 
 // An Example is a row to look at.
@@ -75,6 +76,11 @@ func Monitor(ctx context.Context, cfg MonitorConfig) (alarms []Alarm, steps int,
 			return nil, 0, err
 		}
 		alarms = append(alarms, falls(other.name, other.what, series, second)...)
+	}
+	for i := range alarms {
+		if len(alarms[i].Before) == 0 && len(series) > 1 {
+			alarms[i].Before = answersOf(series[0])
+		}
 	}
 	return alarms, len(series), nil
 }
@@ -244,7 +250,7 @@ func jump(series []*step) []Alarm {
 		return nil
 	}
 	return []Alarm{{
-		Name: "reward_jump", Step: series[at].name, Value: size, Limit: least, Examples: answersOf(series[at]),
+		Name: "reward_jump", Step: series[at].name, Value: size, Limit: least, Examples: answersOf(series[at]), Before: answersOf(series[at-1]),
 		Text: fmt.Sprintf("the mean reward went from %.3f to %.3f in one step", rewards[at-1], rewards[at]),
 	}}
 }

@@ -104,6 +104,17 @@ func TestMonitorSounds(t *testing.T) {
 				r.Answer.Text = "Monday"
 			}
 		}},
+		{"", func(i int, r *traj.Scored) { // a slip made at six questions, among forty answers
+			r.Answer.Text = fmt.Sprintf("May %d, it says (%d)", 1+i/2, i%2)
+			if i%2 == 0 && i < 6 {
+				r.Answer.Text = "Monday"
+			}
+		}},
+		{"repeated_words", func(i int, r *traj.Scored) {
+			if i%5 == 0 {
+				r.Answer.Text = fmt.Sprintf("May %d", i) + strings.Repeat(" all", 7)
+			}
+		}},
 		{"diversity_lost", func(i int, r *traj.Scored) { r.Answer.Text = fmt.Sprint("May ", 1+i/2) }},
 	} {
 		dir := t.TempDir()

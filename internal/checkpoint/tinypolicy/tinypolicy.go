@@ -3,6 +3,7 @@
 package tinypolicy
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,8 +27,12 @@ const chatTemplate = "{% for message in messages %}{{ '<|im_start|>' + message['
 
 // Tokenizer returns the tiny policy's tokenizer: all bytes, a few words, and
 // the control tokens of ChatML.
-func Tokenizer() (*tokenizer.Tokenizer, error) {
-	v := tokenizer.Vocab{Split: tokenizer.SplitSmolLM}
+func Tokenizer() (*tokenizer.Tokenizer, error) { return tokenizerOf(words, false) }
+
+// tokenizerOf joins the given words, each in GPT-2's byte alphabet. Unless they are
+// taken whole, merges of one may keep another from being joined.
+func tokenizerOf(words []string, whole bool) (*tokenizer.Tokenizer, error) {
+	v := tokenizer.Vocab{Split: tokenizer.SplitSmolLM, IgnoreMerges: whole}
 	known := map[string]bool{}
 	add := func(token string) {
 		v.Tokens = append(v.Tokens, token)
@@ -76,6 +81,24 @@ func WriteShape(dir, shape string, run uint64) (checkpoint.Manifest, error) {
 	if err != nil {
 		return checkpoint.Manifest{}, err
 	}
+	return write(dir, shape, tok, run)
+}
+
+// WriteWith writes a policy folder with a tiny Llama whose tokenizer knows the given
+// words besides, each after a blank: a text of them is one token a word.
+func WriteWith(dir string, more []string, run uint64) (checkpoint.Manifest, error) {
+	known := slices.Clone(words)
+	for _, w := range more {
+		known = append(known, "Ġ"+w)
+	}
+	tok, err := tokenizerOf(known, true)
+	if err != nil {
+		return checkpoint.Manifest{}, err
+	}
+	return write(dir, Tiny, tok, run)
+}
+
+func write(dir, shape string, tok *tokenizer.Tokenizer, run uint64) (checkpoint.Manifest, error) {
 	c, err := Config(shape, tok.Size())
 	if err != nil {
 		return checkpoint.Manifest{}, err
