@@ -120,7 +120,7 @@ func rightWords(gold, answer string) (n int) {
 }
 
 func groupSize(group, answer string) (n int) {
-	for _, w := range strings.Fields(answer) {
+	for w := range strings.FieldsSeq(answer) {
 		if w == group || w == everywhere {
 			n++
 		}
